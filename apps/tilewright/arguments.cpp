@@ -1,0 +1,163 @@
+#include "arguments.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+namespace tilewright::cli {
+namespace {
+
+Error bad_option(std::string_view option, const std::string& found, std::string_view wanted) {
+  return {ErrorCode::invalid_argument, fmt::format("option.{}", option),
+          fmt::format("--{}: '{}' is not {}", option, found, wanted)};
+}
+
+/// A word of a list, as its index.
+Expected<int> parse_word(std::string_view option, const std::string& text, const std::vector<std::string>& words) {
+  const auto found = std::find(words.begin(), words.end(), text);
+  if (found != words.end()) return static_cast<int>(found - words.begin());
+  std::string list;
+  for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
+  return bad_option(option, text, "one of " + list);
+}
+
+}  // namespace
+
+std::string both_spellings(std::string_view name) {
+  std::string dashes(name);
+  std::replace(dashes.begin(), dashes.end(), '_', '-');
+  return dashes == name ? fmt::format("--{}", name) : fmt::format("--{},--{}", name, dashes);
+}
+
+Expected<std::vector<int64_t>> parse_integers(std::string_view option, const std::string& text, size_t count,
+                                              char separator) {
+  std::vector<int64_t> values;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (values.size() < count) {
+    int64_t value = 0;
+    const auto [next, error] = std::from_chars(at, end, value);
+    if (error != std::errc{}) break;
+    values.push_back(value);
+    at = next;
+    if (at == end || *at != separator) break;
+    ++at;
+  }
+  if (values.size() == count && at == end) return values;
+  return bad_option(option, text, fmt::format("{} integers separated by '{}'", count, separator));
+}
+
+Expected<Shape2> parse_shape(std::string_view option, const std::string& text) {
+  const char separator = text.find('x') == std::string::npos ? ',' : 'x';
+  const Expected<std::vector<int64_t>> values = parse_integers(option, text, 2, separator);
+  if (!values) return values.error();
+  return Shape2{(*values)[0], (*values)[1]};
+}
+
+void ProblemArguments::add_to(CLI::App& app) {
+  app.add_option("--mnkl", mnkl, "Extents M,N,K,L. Default: 4096,4096,4096,1 on a GPU, 512,512,512,1 emulated");
+  app.add_option("--dtype", dtype, "Type of A and B: e4m3, e5m2, or both as A:B (e4m3:e5m2)")->capture_default_str();
+  app.add_option(both_spellings("c_dtype"), c_dtype,
+                 "Type of D: Float16, Float32, BFloat16, Float8E4M3FN, Float8E5M2")
+      ->capture_default_str();
+  app.add_option("--accumulation", accumulation, "promoted or fast")->capture_default_str();
+  app.add_option(both_spellings("mma_promotion_interval"), interval,
+                 "MMAs (of 32 along K) between promotions: 1, 2 or a multiple of 4")
+      ->capture_default_str();
+  app.add_option(both_spellings("tile_shape_mn"), tile, "Tile of a CTA, M,N. Default: the planner's choice");
+  app.add_option(both_spellings("cluster_shape_mn"), cluster,
+                 "Cluster of CTAs, M,N: 1,1 2,1 1,2 or 2,2. Default: the planner's choice");
+  app.add_option(both_spellings("swizzle_size"), swizzle,
+                 "Width of a raster strip in clusters. Default: the planner's choice");
+  app.add_option(both_spellings("raster_order"), raster, "along_m or along_n. Default: the planner's choice");
+  app.add_option("--stages", stages, "Stages of the shared-memory ring. Default: as many as fit");
+  app.add_option("--sms", sms,
+                 "Multiprocessors to use at most; emulated: the size of the chip (default: three tiles a CTA)");
+  app.add_option(both_spellings("scale_a"), scale_a, "Factor of A")->capture_default_str();
+  app.add_option(both_spellings("scale_b"), scale_b, "Factor of B")->capture_default_str();
+  app.add_option(both_spellings("scale_d"), scale_d, "Factor of D")->capture_default_str();
+  app.add_option("--alpha", alpha, "Factor of A B")->capture_default_str();
+  app.add_option("--beta", beta, "Factor of C; 0 never reads C")->capture_default_str();
+  app.add_option(both_spellings("d_layout"), d_layout, "row or column")->capture_default_str();
+  app.add_flag(both_spellings("no_saturate"), no_saturate, "8-bit D: overflow gives NaN or infinity");
+  app.add_option("--device", device, "auto, gpu or emulator")->capture_default_str();
+  app.add_option("--arch", arch, "Instruction set of the kernels: sm_90a")->capture_default_str();
+}
+
+Expected<Problem> ProblemArguments::problem() const {
+  Problem p;
+  if (!mnkl.empty()) {
+    const Expected<std::vector<int64_t>> extents = parse_integers("mnkl", mnkl, 4);
+    if (!extents) return extents.error();
+    p.m = (*extents)[0];
+    p.n = (*extents)[1];
+    p.k = (*extents)[2];
+    p.l = (*extents)[3];
+  }
+  const size_t colon = dtype.find(':');
+  const Expected<DType> a = parse_dtype(dtype.substr(0, colon));
+  if (!a) return a.error();
+  const Expected<DType> b = colon == std::string::npos ? a : parse_dtype(dtype.substr(colon + 1));
+  if (!b) return b.error();
+  const Expected<DType> d = parse_dtype(c_dtype);
+  if (!d) return d.error();
+  const Expected<int> layout = parse_word("d_layout", d_layout, {"row", "column"});
+  if (!layout) return layout.error();
+  const Expected<int> sums = parse_word("accumulation", accumulation, {"promoted", "fast"});
+  if (!sums) return sums.error();
+  p.a.type = *a;
+  p.b.type = *b;
+  p.d.type = *d;
+  p.d.layout = p.c.layout = *layout == 0 ? Layout::row_major : Layout::column_major;
+  p.c.type = bits_of(*d) == 8 ? DType::f16 : *d;
+  p.accumulation = *sums == 0 ? Accumulation::promoted : Accumulation::fast;
+  p.interval = interval;
+  p.alpha = alpha;
+  p.beta = beta;
+  p.scale_a = scale_a;
+  p.scale_b = scale_b;
+  p.scale_d = scale_d;
+  p.saturate = !no_saturate;
+  return p;
+}
+
+Expected<Options> ProblemArguments::options() const {
+  Options o;
+  const Expected<int> where = parse_word("device", device, {"auto", "gpu", "emulator"});
+  if (!where) return where.error();
+  o.device = static_cast<Device>(*where);
+  const Expected<int> isa = parse_word("arch", arch, {"sm_90a"});
+  if (!isa) return isa.error();
+  if (!tile.empty()) {
+    const Expected<Shape2> shape = parse_shape("tile_shape_mn", tile);
+    if (!shape) return shape.error();
+    o.tile = *shape;
+  }
+  if (!cluster.empty()) {
+    const Expected<Shape2> shape = parse_shape("cluster_shape_mn", cluster);
+    if (!shape) return shape.error();
+    o.cluster = *shape;
+  }
+  if (!raster.empty()) {
+    const Expected<int> order = parse_word("raster_order", raster, {"along_m", "along_n"});
+    if (!order) return order.error();
+    o.raster = static_cast<schedule::Raster>(*order);
+  }
+  o.swizzle = swizzle;
+  o.stages = stages;
+  o.max_sms = sms;
+  return o;
+}
+
+int refuse(const Error& error, bool json) {
+  if (json) {
+    const nlohmann::json out{{"pass", false}, {"error", {{"rule", error.rule}, {"message", error.message}}}};
+    fmt::print("{}\n", out.dump());
+  }
+  fmt::print(stderr, "tilewright: {} [{}]\n", error.message, error.rule);
+  return kRefused;
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,47 @@
+// The command line's words as values.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tilewright/error.h"
+#include "tilewright/gemm.h"
+
+namespace tilewright::cli {
+
+/// "--some_name,--some-name": every option has both spellings.
+std::string both_spellings(std::string_view name);
+
+/// `count` integers separated by `separator`. The error names the option.
+Expected<std::vector<int64_t>> parse_integers(std::string_view option, const std::string& text, size_t count,
+                                              char separator = ',');
+/// "128,256" or "128x256".
+Expected<Shape2> parse_shape(std::string_view option, const std::string& text);
+
+/// What a problem and its plan depend on, shared by `gemm` and `explain`.
+struct ProblemArguments {
+  std::string mnkl, dtype = "e4m3", c_dtype = "Float16", accumulation = "promoted", d_layout = "row";
+  std::string tile, cluster, raster;
+  std::optional<int64_t> swizzle, stages, sms;
+  int64_t interval = 4;
+  float alpha = 1, beta = 0, scale_a = 1, scale_b = 1, scale_d = 1;
+  bool no_saturate = false;
+  std::string device = "auto", arch = "sm_90a";
+
+  void add_to(CLI::App& app);
+  /// Everything but the extents; empty mnkl leaves them zero.
+  Expected<Problem> problem() const;
+  Expected<Options> options() const;
+};
+
+/// Exit codes of the program.
+constexpr int kPass = 0, kFail = 1, kRefused = 2;
+
+/// Prints the error (as JSON on stdout if `json`) and returns kRefused.
+int refuse(const Error& error, bool json);
+
+}  // namespace tilewright::cli

@@ -1,0 +1,47 @@
+#include "explain_command.h"
+
+#include <fmt/core.h>
+
+#include <memory>
+
+#include "arguments.h"
+#include "gemm_report.h"
+
+namespace tilewright::cli {
+namespace {
+
+void print_rules() {
+  fmt::print("Every rule that a problem, an option or a pointer must meet:\n");
+  for (const Rule& rule : gemm_rules()) fmt::print("  {:<18} {}\n", rule.name, rule.text);
+}
+
+int explain(const ProblemArguments& args) {
+  const Expected<Problem> problem = args.problem();
+  if (!problem) return refuse(problem.error(), false);
+  const Expected<Options> options = args.options();
+  if (!options) return refuse(options.error(), false);
+  if (args.mnkl.empty()) {
+    print_rules();
+    return kPass;
+  }
+  const Expected<Plan> planned = plan(*problem, *options);
+  if (!planned) {
+    fmt::print("cannot run: {}\nrule: {}\n", planned.error().message, planned.error().rule);
+    return kRefused;
+  }
+  const PlanInfo& info = planned->info();
+  print_configuration(*problem, info, info.device == Device::gpu ? "GPU" : "emulated machine");
+  return kPass;
+}
+
+}  // namespace
+
+void add_explain_command(CLI::App& app, int& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("explain", "Without --mnkl, list the rules; with it, say which kernel would run and why");
+  const auto args = std::make_shared<ProblemArguments>();
+  args->add_to(*command);
+  command->callback([args, &exit_code] { exit_code = explain(*args); });
+}
+
+}  // namespace tilewright::cli

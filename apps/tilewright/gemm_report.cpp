@@ -1,0 +1,226 @@
+#include "gemm_report.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "progress.h"
+#include "tilewright/numeric/traits.h"
+
+namespace tilewright::cli {
+namespace {
+
+/// Half the distance between neighbours of an output type, relative and (for subnormals) absolute.
+struct Rounding {
+  double relative, absolute;
+};
+template <class T>
+Rounding rounding_of() {
+  return {NumericTraits<T>::epsilon / 2, NumericTraits<T>::min_subnormal / 2};
+}
+Rounding rounding_of(DType type) {
+  switch (type) {
+    case DType::e4m3: return rounding_of<e4m3>();
+    case DType::e5m2: return rounding_of<e5m2>();
+    case DType::f16: return rounding_of<f16>();
+    case DType::bf16: return rounding_of<bf16>();
+    default: return rounding_of<float>();
+  }
+}
+
+double value_at(const MatrixView& view, int64_t index) {
+  switch (view.type) {
+    case DType::e4m3: return static_cast<float>(static_cast<const e4m3*>(view.data)[index]);
+    case DType::e5m2: return static_cast<float>(static_cast<const e5m2*>(view.data)[index]);
+    case DType::f16: return static_cast<float>(static_cast<const f16*>(view.data)[index]);
+    case DType::bf16: return static_cast<float>(static_cast<const bf16*>(view.data)[index]);
+    default: return static_cast<const float*>(view.data)[index];
+  }
+}
+
+/// The reference as an element of D's type: what the tolerance is measured from.
+double as_output(double value, DType type, bool saturate) {
+  const auto narrow = static_cast<float>(value);
+  switch (type) {
+    case DType::e4m3: return static_cast<float>(saturate ? e4m3::saturate(narrow) : e4m3(narrow));
+    case DType::e5m2: return static_cast<float>(saturate ? e5m2::saturate(narrow) : e5m2(narrow));
+    case DType::f16: return static_cast<float>(f16(narrow));
+    case DType::bf16: return static_cast<float>(bf16(narrow));
+    default: return narrow;
+  }
+}
+
+int64_t count_outside_tolerance(const Operands& o, const std::vector<double>& reference, double tolerance) {
+  const Problem& p = o.problem;
+  const MatrixView d = o.d_view();
+  int64_t failures = 0;
+  size_t at = 0;
+  for (int64_t b = 0; b < p.l; ++b)
+    for (int64_t i = 0; i < p.m; ++i)
+      for (int64_t j = 0; j < p.n; ++j, ++at) {
+        const double want = as_output(reference[at], p.d.type, p.saturate), got = value_at(d, d.index(b, i, j));
+        const bool both_nan = std::isnan(want) && std::isnan(got);
+        if (!both_nan && want != got && !(std::abs(got - want) <= tolerance + 1e-3 * std::abs(want))) ++failures;
+      }
+  return failures;
+}
+
+/// The Frobenius norm of the elements' bounds over that of the reference, by the triangle inequality.
+double bound_of_relative_error(const Problem& p, const AccumulationBound& bound, const std::vector<double>& reference,
+                               const std::vector<double>& abs_sum) {
+  double d2 = 0, s2 = 0;
+  for (const double d : reference)
+    if (std::isfinite(d)) d2 += d * d;
+  for (const double s : abs_sum)
+    if (std::isfinite(s)) s2 += s * s;
+  if (d2 == 0) return 0;
+  const Rounding rounding = rounding_of(p.d.type);
+  const double factor = std::abs(double{p.alpha} * p.scale_a * p.scale_b * p.scale_d);
+  const double norm = std::sqrt(d2), root_count = std::sqrt(static_cast<double>(reference.size()));
+  const double sums = factor * (bound.relative * std::sqrt(s2) + bound.absolute * root_count) / norm;
+  return sums + (1 + sums) * rounding.relative + rounding.absolute * root_count / norm;
+}
+
+const char* device_word(Device device) { return device == Device::gpu ? "gpu" : "emulator"; }
+const char* raster_word(schedule::Raster raster) {
+  return raster == schedule::Raster::along_m ? "along_m" : "along_n";
+}
+const char* accumulation_word(Accumulation a) { return a == Accumulation::promoted ? "promoted" : "fast"; }
+
+std::optional<double> tflops(const GemmReport& r) {
+  if (!r.run.time_us || *r.run.time_us <= 0) return {};
+  return r.flops() / *r.run.time_us / 1e6;
+}
+
+}  // namespace
+
+double GemmReport::flops() const {
+  return 2.0 * static_cast<double>(problem.m) * static_cast<double>(problem.n) * static_cast<double>(problem.k) *
+         static_cast<double>(problem.l);
+}
+
+Expected<Verdict> judge(const Operands& operands, std::optional<double> tolerance) {
+  const Problem& p = operands.problem;
+  const ReferenceGemm reference = operands.reference();
+  std::vector<double> d(static_cast<size_t>(p.m * p.n * p.l)), abs_sum(d.size());
+  {
+    Progress progress("FP64 reference");
+    if (Status s = reference_gemm(reference, d.data(), abs_sum.data(), progress.callback())) return *s;
+  }
+  const int64_t interval = p.accumulation == Accumulation::promoted ? p.interval : 0;
+  // Kernels saturate 8-bit outputs only.
+  const ComparisonRules rules{wgmma_f32_bound(p.a.type, p.k, interval), p.saturate && bits_of(p.d.type) == 8};
+  Verdict verdict;
+  Progress progress("comparing");
+  verdict.comparison = compare(reference, d.data(), abs_sum.data(), operands.d_view(), rules, progress.callback());
+  verdict.error_bound = bound_of_relative_error(p, rules.accumulation, d, abs_sum);
+  if (tolerance) verdict.tolerance = ToleranceCheck{*tolerance, count_outside_tolerance(operands, d, *tolerance)};
+  return verdict;
+}
+
+void print_configuration(const Problem& p, const PlanInfo& plan, const std::string& device_name) {
+  fmt::print("device: {}\n", device_name);
+  fmt::print("mnkl: {},{},{},{}\n", p.m, p.n, p.k, p.l);
+  fmt::print("A: {}, B: {}, D: {} {}{}\n", long_name_of(p.a.type), long_name_of(p.b.type), long_name_of(p.d.type),
+             p.d.layout == Layout::row_major ? "row-major" : "column-major",
+             p.beta == 0 ? "" : fmt::format(", C: {}", long_name_of(p.c.type)));
+  fmt::print("accumulation: {}, promotion interval: {} MMAs, promotions per element: {}\n",
+             accumulation_word(p.accumulation), p.interval, plan.promotions);
+  fmt::print("alpha: {}, beta: {}, scale_a: {}, scale_b: {}, scale_d: {}\n", p.alpha, p.beta, p.scale_a, p.scale_b,
+             p.scale_d);
+  fmt::print("path: {}, {}\n", plan.path, plan.why);
+  fmt::print("tile: {}x{}x128, cluster: {}x{}, raster: {}, swizzle: {}, stages: {}\n", plan.tile.m, plan.tile.n,
+             plan.cluster.m, plan.cluster.n, raster_word(plan.raster), plan.swizzle, plan.stages);
+  fmt::print("grid: {} CTAs for {} tiles, {} bytes of shared memory each, {} loads, {} stores\n", plan.grid_ctas,
+             plan.tiles, plan.shared_bytes, plan.tma_load ? "TMA" : "plain", plan.tma_store ? "TMA" : "plain");
+}
+
+void print_result(const GemmReport& r) {
+  if (const std::optional<double> speed = tflops(r)) {
+    fmt::print("time: {:.2f} us, {:.1f} TFLOPS\n", *r.run.time_us, *speed);
+  }
+  if (r.run.statistics) {
+    const emulator::Statistics& s = *r.run.statistics;
+    fmt::print("emulated in {:.2f} s: {} wgmma, {} clusters, a barrier completed up to {} phases\n", r.run.host_seconds,
+               s.count(emulator::Op::wgmma), s.clusters, s.most_barrier_phases);
+  }
+  if (!r.verdict) {
+    fmt::print("not checked\n");
+    return;
+  }
+  const Comparison& c = r.verdict->comparison;
+  fmt::print("relative error against FP64: {:.3e}, theoretical bound: {:.3e}; worst element at {:.3f} of its bound\n",
+             c.relative_error, r.verdict->error_bound, c.worst_ratio);
+  if (!c.passed()) {
+    fmt::print("{} of {} elements outside their bound; the first is D[{}][{}][{}] = {}, reference {} +- {:.3g}\n",
+               c.failures, c.elements, c.batch, c.row, c.column, c.got, c.reference, c.bound);
+  }
+  if (r.verdict->tolerance)
+    fmt::print("{} of {} elements outside atol {} + rtol 1e-3\n", r.verdict->tolerance->failures, c.elements,
+               r.verdict->tolerance->tolerance);
+  fmt::print("{}\n", r.passed() ? "PASS" : "FAIL");
+}
+
+nlohmann::json to_json(const GemmReport& r) {
+  const Problem& p = r.problem;
+  const PlanInfo& plan = r.plan;
+  nlohmann::json out{{"pass", r.passed()},
+                     {"checked", r.verdict.has_value()},
+                     {"path", plan.path},
+                     {"kernel", plan.kernel},
+                     {"why", plan.why},
+                     {"device", device_word(plan.device)},
+                     {"device_name", r.device_name},
+                     {"m", p.m},
+                     {"n", p.n},
+                     {"k", p.k},
+                     {"l", p.l},
+                     {"a_type", name_of(p.a.type)},
+                     {"b_type", name_of(p.b.type)},
+                     {"d_type", name_of(p.d.type)},
+                     {"d_layout", p.d.layout == Layout::row_major ? "row" : "column"},
+                     {"accumulation", accumulation_word(p.accumulation)},
+                     {"interval", p.interval},
+                     {"promotions", plan.promotions},
+                     {"alpha", p.alpha},
+                     {"beta", p.beta},
+                     {"scale_a", p.scale_a},
+                     {"scale_b", p.scale_b},
+                     {"scale_d", p.scale_d},
+                     {"tile", {plan.tile.m, plan.tile.n}},
+                     {"cluster", {plan.cluster.m, plan.cluster.n}},
+                     {"raster", raster_word(plan.raster)},
+                     {"swizzle", plan.swizzle},
+                     {"stages", plan.stages},
+                     {"tiles", plan.tiles},
+                     {"grid_ctas", plan.grid_ctas},
+                     {"tma_load", plan.tma_load},
+                     {"tma_store", plan.tma_store}};
+  const std::optional<double> speed = tflops(r);
+  out["time_us"] = r.run.time_us ? nlohmann::json(*r.run.time_us) : nlohmann::json();
+  out["tflops"] = speed ? nlohmann::json(*speed) : nlohmann::json();
+  out["rel_error"] = nlohmann::json();
+  out["error_bound"] = nlohmann::json();
+  if (r.verdict) {
+    const Comparison& c = r.verdict->comparison;
+    out["rel_error"] = c.relative_error;
+    out["error_bound"] = r.verdict->error_bound;
+    out["worst_ratio"] = c.worst_ratio;
+    out["failures"] = c.failures;
+    if (!c.passed())
+      out["first_failure"] = {{"batch", c.batch}, {"row", c.row},         {"column", c.column},
+                              {"got", c.got},     {"reference", c.reference}, {"bound", c.bound}};
+    if (r.verdict->tolerance)
+      out["tolerance"] = {{"atol", r.verdict->tolerance->tolerance}, {"rtol", 1e-3},
+                          {"failures", r.verdict->tolerance->failures}};
+  }
+  if (r.run.statistics) {
+    out["emulated_seconds"] = r.run.host_seconds;
+    out["wgmma"] = r.run.statistics->count(emulator::Op::wgmma);
+    out["most_barrier_phases"] = r.run.statistics->most_barrier_phases;
+  }
+  return out;
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,50 @@
+// What `tilewright gemm` found, and how it says so.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "operands.h"
+#include "run_problem.h"
+#include "src/reference.h"
+#include "tilewright/gemm.h"
+
+namespace tilewright::cli {
+
+/// The seed's check, |D - reference| <= tolerance + 1e-3 |reference|, which --tolerance adds.
+struct ToleranceCheck {
+  double tolerance = 0;
+  int64_t failures = 0;
+};
+
+/// The result of a check of D against the FP64 reference.
+struct Verdict {
+  Comparison comparison;
+  double error_bound = 0;  // of comparison.relative_error: what theory allows
+  std::optional<ToleranceCheck> tolerance;
+
+  bool passed() const { return comparison.passed() && (!tolerance || tolerance->failures == 0); }
+};
+
+/// Computes the reference and judges every element of D.
+Expected<Verdict> judge(const Operands& operands, std::optional<double> tolerance);
+
+struct GemmReport {
+  Problem problem;
+  PlanInfo plan;
+  std::string device_name;
+  RunResult run;
+  std::optional<Verdict> verdict;  // none with --skip_ref_check
+
+  double flops() const;
+  bool passed() const { return !verdict || verdict->passed(); }
+};
+
+/// Before the run: the problem, and what was chosen for it.
+void print_configuration(const Problem& problem, const PlanInfo& plan, const std::string& device_name);
+/// After it.
+void print_result(const GemmReport& report);
+nlohmann::json to_json(const GemmReport& report);
+
+}  // namespace tilewright::cli

@@ -1,0 +1,194 @@
+#include "operands.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <cstring>
+
+#include "src/npy.h"
+
+namespace tilewright::cli {
+namespace {
+
+int64_t size_of(DType type) { return bits_of(type) / 8; }
+
+/// Codes of A or B, [batches][rows][k].
+struct FileOperand {
+  std::vector<uint8_t> codes;
+  int64_t batches = 1, rows = 0, k = 0;
+  float scale = 1;
+};
+
+std::string text(const std::vector<int64_t>& shape) {
+  std::string out;
+  for (const int64_t extent : shape) out += (out.empty() ? "" : ", ") + std::to_string(extent);
+  return "(" + out + ")";
+}
+
+/// The bytes of an array in C order.
+std::vector<uint8_t> in_c_order(const std::vector<uint8_t>& codes, int64_t batches, int64_t rows, int64_t columns) {
+  std::vector<uint8_t> out(codes.size());
+  for (int64_t b = 0; b < batches; ++b)
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j)
+        out[static_cast<size_t>((b * rows + i) * columns + j)] =
+            codes[static_cast<size_t>(b + batches * (i + rows * j))];
+  return out;
+}
+
+Expected<FileOperand> read_operand(const std::string& path, const char* axes, DType type) {
+  Expected<NpyArray> array = read_npy(path);
+  if (!array) return array.error();
+  const std::vector<int64_t>& shape = array->shape;
+  if (shape.size() != 2 && shape.size() != 3)
+    return Error{ErrorCode::io, "file.shape",
+                 fmt::format("{}: the shape is {}, but it has to be {} or (L, {}", path, text(shape), axes, axes + 1)};
+  FileOperand out;
+  out.batches = shape.size() == 3 ? shape[0] : 1;
+  out.rows = shape[shape.size() - 2];
+  out.k = shape[shape.size() - 1];
+  if (array->type == DType::u8) {
+    out.codes = std::move(array->bytes);
+  } else {
+    Expected<QuantisedTensor> quantised =
+        quantise_fp8(array->bytes.data(), array->type, array->elements(), type);
+    if (!quantised) return Error{ErrorCode::io, "file.type", path + ": " + quantised.error().message};
+    out.codes = std::move(quantised->codes);
+    out.scale = quantised->scale;
+  }
+  if (array->fortran_order) out.codes = in_c_order(out.codes, out.batches, out.rows, out.k);
+  return out;
+}
+
+/// Sets an extent from a file, or says which two do not agree.
+Status agree(const std::string& path, const char* name, int64_t in_file, bool known, int64_t& extent) {
+  if (known && extent != in_file)
+    return Error{ErrorCode::io, "file.extents",
+                 fmt::format("{}: {} is {} in the file, but {} elsewhere", path, name, in_file, extent)};
+  extent = in_file;
+  return {};
+}
+
+struct Files {
+  FileOperand a, b;
+};
+
+Expected<Files> read_files(Problem& p, bool extents_given, const OperandSource& source) {
+  Files files;
+  const bool have_a = !source.a_file.empty(), have_b = !source.b_file.empty();
+  if (have_a) {
+    Expected<FileOperand> a = read_operand(source.a_file, "(M, K)", p.a.type);
+    if (!a) return a.error();
+    files.a = std::move(*a);
+    if (Status s = agree(source.a_file, "M", files.a.rows, extents_given, p.m)) return *s;
+    if (Status s = agree(source.a_file, "K", files.a.k, extents_given, p.k)) return *s;
+    if (Status s = agree(source.a_file, "L", files.a.batches, extents_given, p.l)) return *s;
+    p.scale_a *= files.a.scale;
+  }
+  if (have_b) {
+    Expected<FileOperand> b = read_operand(source.b_file, "(N, K)", p.b.type);
+    if (!b) return b.error();
+    files.b = std::move(*b);
+    if (Status s = agree(source.b_file, "N", files.b.rows, extents_given, p.n)) return *s;
+    if (Status s = agree(source.b_file, "K", files.b.k, extents_given || have_a, p.k)) return *s;
+    if (Status s = agree(source.b_file, "L", files.b.batches, extents_given || have_a, p.l)) return *s;
+    p.scale_b *= files.b.scale;
+  }
+  return files;
+}
+
+/// Bytes of a packed operand. Error: more than this machine can hold.
+Expected<int64_t> bytes_of_operand(const char* name, int64_t batches, int64_t rows, int64_t columns, DType type) {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  const __int128 bytes = static_cast<__int128>(rows) * columns * batches * size_of(type);
+  if (batches < 0 || rows < 0 || columns < 0 || bytes > kMost)
+    return Error{ErrorCode::out_of_range, "host.memory",
+                 fmt::format("{}: {} x {} x {} elements do not fit in memory; the most is 2^40 bytes", name, batches,
+                             rows, columns)};
+  return static_cast<int64_t>(bytes);
+}
+
+MatrixShape packed(DType type, int64_t batches, int64_t rows, int64_t columns) {
+  return {type, rows, columns, batches, columns, 1, rows * columns};
+}
+
+/// Strides of a packed m x n matrix.
+MatrixView output_view(const std::vector<uint8_t>& bytes, DType type, const Problem& p, Layout layout) {
+  const bool row = layout == Layout::row_major;
+  return {bytes.data(), type, row ? p.n : 1, row ? 1 : p.m, p.m * p.n};
+}
+
+}  // namespace
+
+ReferenceGemm Operands::reference() const {
+  const Problem& p = problem;
+  ReferenceGemm r;
+  r.m = p.m;
+  r.n = p.n;
+  r.k = p.k;
+  r.batches = p.l;
+  r.a = {a.data(), p.a.type, p.k, 1, p.m * p.k};
+  r.b = {b.data(), p.b.type, 1, p.k, p.n * p.k};
+  r.c = output_view(c, p.c.type, p, p.c.layout);
+  r.alpha = double{p.alpha} * p.scale_a * p.scale_b;
+  r.beta = p.beta;
+  r.scale_d = p.scale_d;
+  return r;
+}
+
+MatrixView Operands::d_view() const { return output_view(d, problem.d.type, problem, problem.d.layout); }
+
+Expected<Operands> read_operands(const Problem& problem, bool extents_given, int64_t default_extent,
+                                 const OperandSource& source) {
+  Operands out;
+  out.problem = problem;
+  Problem& p = out.problem;
+  if (!extents_given) p.m = p.n = p.k = default_extent;
+  Expected<Files> files = read_files(p, extents_given, source);
+  if (!files) return files.error();
+  out.a = std::move(files->a.codes);
+  out.b = std::move(files->b.codes);
+  return out;
+}
+
+Status fill_operands(Operands& out, const OperandSource& source) {
+  const Problem& p = out.problem;
+  const Expected<int64_t> a = bytes_of_operand("A", p.l, p.m, p.k, p.a.type);
+  if (!a) return a.error();
+  const Expected<int64_t> b = bytes_of_operand("B", p.l, p.n, p.k, p.b.type);
+  if (!b) return b.error();
+  const Expected<int64_t> d = bytes_of_operand("D", p.l, p.m, p.n, p.d.type);
+  if (!d) return d.error();
+  const Expected<int64_t> c = bytes_of_operand("C", p.l, p.m, p.n, p.c.type);
+  if (!c) return c.error();
+  if (source.a_file.empty()) {
+    out.a.resize(static_cast<size_t>(*a));
+    fill_matrix(out.a.data(), packed(p.a.type, p.l, p.m, p.k), source.init, source.seed * 4 + 1);
+  }
+  if (source.b_file.empty()) {
+    out.b.resize(static_cast<size_t>(*b));
+    fill_matrix(out.b.data(), packed(p.b.type, p.l, p.n, p.k), source.init, source.seed * 4 + 2);
+  }
+  if (p.beta != 0) {
+    out.c.resize(static_cast<size_t>(*c));
+    fill_matrix(out.c.data(), packed(p.c.type, p.l, p.m, p.n), source.init, source.seed * 4 + 3);
+  }
+  out.d.resize(static_cast<size_t>(*d), 0xFF);
+  return {};
+}
+
+Status write_d(const Operands& operands, const std::string& path) {
+  const Problem& p = operands.problem;
+  const MatrixView view = operands.d_view();
+  const size_t size = static_cast<size_t>(size_of(p.d.type));
+  std::vector<uint8_t> rows(operands.d.size());
+  size_t at = 0;
+  for (int64_t b = 0; b < p.l; ++b)
+    for (int64_t i = 0; i < p.m; ++i)
+      for (int64_t j = 0; j < p.n; ++j, at += size)
+        std::memcpy(&rows[at], &operands.d[static_cast<size_t>(view.index(b, i, j)) * size], size);
+  const std::array<int64_t, 3> shape{p.l, p.m, p.n};
+  return write_npy(path, p.d.type, std::span(shape).subspan(p.l == 1 ? 1 : 0), rows.data());
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,41 @@
+// The matrices of one run in host memory, made from a seed or read from files.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/matrix_init.h"
+#include "src/reference.h"
+#include "tilewright/gemm.h"
+
+namespace tilewright::cli {
+
+/// Where the values come from.
+struct OperandSource {
+  std::string a_file, b_file;  // .npy: A is (M, K) or (L, M, K), B is (N, K) or (L, N, K)
+  Init init = Init::normal;
+  uint64_t seed = 0;
+};
+
+/// All matrices packed: A [l][m][k], B [l][n][k], C and D [l][m][n] or, column-major, [l][n][m].
+struct Operands {
+  Problem problem;  // the extents and the scales of quantised files filled in
+  std::vector<uint8_t> a, b, c, d;
+
+  /// What D should be.
+  ReferenceGemm reference() const;
+  MatrixView d_view() const;
+};
+
+/// The files, and the extents: those of `problem` if they were given, else those of the files, else
+/// `default_extent`. Errors: a file (unreadable, wrong rank, shape or type, extents that do not agree).
+Expected<Operands> read_operands(const Problem& problem, bool extents_given, int64_t default_extent,
+                                 const OperandSource& source);
+/// The matrices that no file gave; D is poisoned (NaN). Errors: too large for this machine.
+Status fill_operands(Operands& operands, const OperandSource& source);
+
+/// Writes D as (M, N) or (L, M, N) in C order.
+Status write_d(const Operands& operands, const std::string& path);
+
+}  // namespace tilewright::cli

@@ -1,0 +1,63 @@
+#include <chrono>
+#include <cstring>
+
+#include "progress.h"
+#include "run_problem.h"
+
+namespace tilewright::cli {
+namespace {
+
+using emulator::Machine;
+
+/// Machine memory with the contents of `bytes`; null (and no memory) for an empty operand.
+Expected<void*> place(Machine& machine, const std::vector<uint8_t>& bytes, const char* name, bool output) {
+  if (bytes.empty()) return static_cast<void*>(nullptr);
+  emulator::GlobalBufferOptions options;
+  options.name = name;
+  options.writable = output;
+  options.initialised = !output;
+  void* memory = machine.allocate_global(bytes.size(), options);
+  if (memory == nullptr)
+    return Error{ErrorCode::out_of_range, "emulator.memory",
+                 std::string(name) + ": no memory on the emulated machine for " + std::to_string(bytes.size()) +
+                     " bytes"};
+  std::memcpy(memory, bytes.data(), bytes.size());
+  return memory;
+}
+
+}  // namespace
+
+Expected<RunResult> run_on_emulator(const Plan& plan, Operands& operands, const RunOptions& options) {
+  emulator::MachineOptions settings;
+  settings.schedule = options.schedule;
+  settings.seed = options.seed;
+  settings.trace = !options.trace_file.empty();
+  if (plan.info().sms > 0) settings.multiprocessors = static_cast<uint32_t>(plan.info().sms);
+  Machine machine(settings);
+  const struct {
+    const std::vector<uint8_t>& bytes;
+    const char* name;
+    bool output;
+  } sources[] = {{operands.a, "A", false}, {operands.b, "B", false}, {operands.c, "C", false}, {operands.d, "D", true}};
+  void* memory[4] = {};
+  for (int i = 0; i < 4; ++i) {
+    const Expected<void*> placed = place(machine, sources[i].bytes, sources[i].name, sources[i].output);
+    if (!placed) return placed.error();
+    memory[i] = *placed;
+  }
+  RunResult result;
+  const auto start = std::chrono::steady_clock::now();
+  {
+    const Progress progress("emulating");
+    const Buffers buffers{.a = memory[0], .b = memory[1], .c = memory[2], .d = memory[3]};
+    if (Status s = plan.run(buffers, &machine)) return *s;
+  }
+  result.host_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.statistics = machine.last_result().statistics;
+  if (!operands.d.empty()) std::memcpy(operands.d.data(), memory[3], operands.d.size());
+  if (settings.trace)
+    if (Status s = machine.write_trace(options.trace_file)) return *s;
+  return result;
+}
+
+}  // namespace tilewright::cli

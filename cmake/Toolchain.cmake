@@ -1,0 +1,74 @@
+# Compilers, warnings, caches and libraries: what every target shares.
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo" FORCE)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+# -O2: the emulated kernels gain nothing from more, and compile faster.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+
+find_program(TILEWRIGHT_CCACHE ccache)
+if(TILEWRIGHT_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${TILEWRIGHT_CCACHE})
+endif()
+
+# psabi: a note about GCC 4.6 for every tensor map passed by value.
+add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wall> $<$<COMPILE_LANGUAGE:CXX>:-Wextra>
+                    $<$<COMPILE_LANGUAGE:CXX>:-Werror> $<$<COMPILE_LANGUAGE:CXX>:-Wno-psabi>)
+if(TILEWRIGHT_SANITIZE)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined>
+                      $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=undefined>
+                      $<$<COMPILE_LANGUAGE:CXX>:-g1>)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+# Static: a carried binary runs where no Boost is installed.
+set(Boost_USE_STATIC_LIBS ON)
+find_package(Boost 1.74 REQUIRED COMPONENTS context)
+
+# ---- CUDA: TILEWRIGHT_CUDA is ON or OFF from here on
+set(cuda_request ${TILEWRIGHT_CUDA})
+set(TILEWRIGHT_CUDA OFF)
+if(cuda_request STREQUAL AUTO OR cuda_request)
+  include(CheckLanguage)
+  # No architecture of CMake's choosing: the kernels name theirs.
+  set(CMAKE_CUDA_ARCHITECTURES OFF)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    find_package(CUDAToolkit REQUIRED)
+    # CMake 3.25 does not know that nvcc takes it.
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+    set(CMAKE_CUDA_STANDARD 20)
+    set(CMAKE_CUDA_EXTENSIONS OFF)
+    set(TILEWRIGHT_CUDA ON)
+  elseif(cuda_request STREQUAL AUTO)
+    message(NOTICE "-- NO CUDA COMPILER: the GPU kernels are not built; the emulated machine is all there is")
+  else()
+    message(FATAL_ERROR "TILEWRIGHT_CUDA=ON, but no CUDA compiler was found (set CUDACXX or PATH)")
+  endif()
+endif()
+message(STATUS "GPU kernels: ${TILEWRIGHT_CUDA}; sanitizers: ${TILEWRIGHT_SANITIZE}")
+
+# Options of device code, the library's kernels and the tests': sm_90a only, and a report from ptxas that
+# scripts/check-ptxas reads.
+add_library(tilewright_device_build INTERFACE)
+target_compile_options(
+  tilewright_device_build
+  INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-gencode arch=compute_90a,code=sm_90a>"
+            "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xptxas -v>"
+            "$<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>"
+            "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcompiler -Wall,-Wextra>")
+target_link_libraries(tilewright_device_build INTERFACE tilewright_host)
+
+# Compiles the CUDA sources of `target` through the check: a spill, a stack frame or a warning of ptxas is an error.
+function(tilewright_check_ptxas target)
+  set_target_properties(
+    ${target}
+    PROPERTIES CUDA_COMPILER_LAUNCHER
+               "${PROJECT_SOURCE_DIR}/scripts/check-ptxas;${PROJECT_SOURCE_DIR}/cmake/ptxas-exceptions.txt;${TILEWRIGHT_CCACHE}")
+endfunction()

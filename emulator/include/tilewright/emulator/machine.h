@@ -1,0 +1,110 @@
+// The emulated machine as its user sees it: options, launches, global memory, results.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tilewright/emulator/fault.h"
+#include "tilewright/emulator/hooks.h"
+#include "tilewright/emulator/report.h"
+#include "tilewright/error.h"
+
+namespace tilewright::emulator {
+
+/// How the machine orders what the hardware leaves open. Every policy is deterministic for a given seed.
+enum class SchedulePolicy : uint8_t {
+  fair,         // round robin; asynchronous operations execute a few steps after they were issued
+  random,       // any runnable thread or pending operation next
+  adversarial,  // by seed: operations as early or as late as legal, wgmma slice by slice, one role far ahead
+};
+
+struct MachineOptions {
+  SchedulePolicy schedule = SchedulePolicy::fair;
+  uint64_t seed = 0;
+  /// false: wgmma stores 1 instead of products, so that schedules are explored in milliseconds.
+  bool arithmetic = true;
+  std::optional<FaultSpec> fault;
+  bool trace = false;
+  /// A launch ends at its max_reports-th report (the first is the one that `launch` returns).
+  uint32_t max_reports = 1;
+  /// A thread that makes this many memory accesses without reaching a machine operation is reported as livelock.
+  uint64_t watchdog_accesses = 2'000'000'000;
+  /// Number of multiprocessors that the machine claims to have; the machine itself does not use it.
+  uint32_t multiprocessors = 132;
+};
+
+/// What a launch did.
+struct Statistics {
+  /// Executed operations. Warpgroup and warp operations count once per warpgroup or warp (wgmma, stmatrix,
+  /// ldmatrix), everything else once per thread.
+  std::array<uint64_t, static_cast<size_t>(Op::count_)> operations{};
+  uint64_t fiber_switches = 0;
+  uint64_t asynchronous_operations = 0;
+  /// Scheduling decisions with more than one possible answer.
+  uint64_t interleavings = 0;
+  uint64_t clusters = 0;
+  /// Bytes that TMA and bulk copies wrote to shared and to global memory.
+  uint64_t bytes_loaded = 0, bytes_stored = 0;
+  /// The largest number of phases that one mbarrier completed (how often a ring wrapped).
+  uint32_t most_barrier_phases = 0;
+
+  uint64_t count(Op op) const { return operations[static_cast<size_t>(op)]; }
+};
+
+struct LaunchResult {
+  std::vector<Report> reports;
+  Statistics statistics;
+};
+
+/// How a buffer of global memory may be used.
+struct GlobalBufferOptions {
+  std::string name = "global";
+  bool writable = true;     // false: a write by a kernel is reported
+  bool initialised = true;  // false: a byte that no kernel has written yet must not be read
+};
+
+struct MachineState;
+
+/// One emulated GPU. Not thread-safe; different machines may be used by different threads.
+class Machine {
+ public:
+  explicit Machine(MachineOptions options = {});
+  ~Machine();
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  /// The machine that `launch` uses when its config names none. One per thread.
+  static Machine& default_machine();
+
+  const MachineOptions& options() const;
+  /// Takes effect at the next launch.
+  void set_options(MachineOptions options);
+
+  /// Runs the grid. Faults of the kernel are reports; a launch that cannot start (extents, shared memory, cluster
+  /// shape) is an error.
+  Expected<LaunchResult> launch(const LaunchConfig& config, void (*body)(void*), void* closure);
+  /// Result of the last launch on this machine.
+  const LaunchResult& last_result() const;
+
+  /// Global memory owned by the machine, surrounded by red zones; null when there is none left.
+  void* allocate_global(size_t bytes, GlobalBufferOptions options = {});
+  void free_global(void* pointer);
+  /// Declares memory of the caller to the machine, so that accesses to it are checked. Ranges must not overlap.
+  void register_global(void* pointer, size_t bytes, GlobalBufferOptions options = {});
+  void unregister_global(void* pointer);
+
+  /// The last launch as Chrome trace JSON: a process per CTA, a track per warp and per asynchronous unit, time in
+  /// machine steps. Empty unless options().trace.
+  std::string trace_json() const;
+  Status write_trace(const std::string& path) const;
+
+ private:
+  std::unique_ptr<MachineState> state_;
+};
+
+}  // namespace tilewright::emulator

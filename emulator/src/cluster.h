@@ -1,0 +1,239 @@
+// One running cluster: its threads, its shared memory, its clocks, its scheduler.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "async.h"
+#include "barrier.h"
+#include "clock.h"
+#include "launch.h"
+#include "planted_fault.h"
+#include "shadow.h"
+#include "thread.h"
+
+namespace tilewright::emulator {
+
+constexpr uint32_t kReservedShared = 1024;  // shared addresses below belong to the system
+constexpr uint32_t kMaxDynamicShared = 232448;
+constexpr uint32_t kWindowStride = 256 * 1024;
+constexpr uint32_t kRegistersPerMultiprocessor = 65536;
+constexpr uint32_t kNowhere = ~0u;
+
+struct NamedRegion {
+  uint32_t begin = 0, end = 0;
+  const char* name = nullptr;
+  int stage = -1;
+};
+
+struct Cta {
+  uint32_t rank = 0;
+  Index3 block;
+  std::byte* window = nullptr;  // shared address 0
+  uint32_t shared_end = 0;      // first shared address past the dynamic memory
+  uint32_t live_threads = 0;
+  bool exited = false;
+  std::vector<int32_t> barrier_at;  // per 8 bytes: index in Cluster::barriers, or -1
+  std::vector<NamedRegion> regions;
+  Shadow shadow;  // by shared address
+  std::array<NamedBarrier, 16> named;
+  uint32_t free_registers = 0;
+  uint32_t barriers_begin = ~0u, barriers_end = 0;  // all mbarriers lie between
+  std::vector<uint32_t> peer_access;  // last epoch of each thread of the cluster that touched this CTA from outside
+};
+
+/// A shared-memory address of some CTA of the cluster; cta is null when there is no such CTA.
+struct SharedPlace {
+  Cta* cta = nullptr;
+  uint32_t offset = 0;
+};
+
+class Cluster {
+ public:
+  enum class Status : uint8_t { finished, polling, stopped };
+
+  /// `first_block` is the block index of rank 0.
+  Cluster(Launch& launch, ClusterStorage& storage, uint32_t id, Index3 first_block);
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+  ~Cluster();
+
+  /// Runs until all threads have exited, or all wait for memory that another cluster may write, or the launch stops.
+  Status run();
+  /// Reports threads that wait for ever.
+  void report_livelock();
+
+  // ---- scheduling (scheduler.cpp)
+  /// Suspends the calling thread until wake(); the caller has set up what it waits for.
+  void block(Thread& thread, Wait wait);
+  void wake(Thread& thread);
+  /// Lets another thread run, if the schedule wants that here.
+  void yield_point(Thread& thread);
+  /// The calling thread saw nothing new.
+  void poll(Thread& thread);
+  /// Ends the calling fiber: never returns.
+  [[noreturn]] void leave(Thread& thread);
+  void exit_thread(Thread& thread);
+
+  // ---- asynchronous operations (async.cpp)
+  AsyncOperation& new_operation(AsyncKind kind, Thread& issuer);
+  /// Executes the operation now or leaves it to the scheduler.
+  void submit(AsyncOperation& operation);
+  /// Executes what is left of the thread's cp.async copies up to a group.
+  void finish_copies(const Thread& thread, uint32_t group);
+
+  // ---- happens-before (ordering.cpp)
+  bool ordered(const uint32_t* clock, const Access& access) const {
+    if (access.kind == AccessKind::none) return true;
+    if (access.cluster != id_) return ordered_across(clock, access);
+    return clock[access.agent] >= access.epoch;
+  }
+  /// Whether a generic write was made visible to the async proxy before it was released to the clock's owner.
+  bool fenced(const uint32_t* clock, const Access& access) const;
+  uint32_t* clock_of(const Thread& thread) { return clocks[thread.agent]; }
+  const uint32_t* clock_of(const Thread& thread) const { return clocks[thread.agent]; }
+  uint32_t epoch_of(const Thread& thread) const { return clock_of(thread)[thread.agent]; }
+  /// `into` learns what the thread knows; the thread's later events are not part of it.
+  void release(Thread& thread, uint32_t into);
+  void acquire(Thread& thread, uint32_t from);
+  /// The thread itself learns that `agent` has reached `epoch`.
+  void learn(Thread& thread, uint32_t agent, uint32_t epoch);
+  void tick(Thread& thread) { ++clock_of(thread)[thread.agent]; }
+  Access access_by(const Thread& thread, AccessKind kind = AccessKind::generic) const {
+    return {thread.agent, epoch_of(thread), id_, kind};
+  }
+  /// What every thread of the warpgroup knows.
+  const uint32_t* common_clock(Warpgroup& group);
+  std::shared_ptr<const Snapshot> snapshot(const Thread& thread) const;
+  void acquire(Thread& thread, const std::shared_ptr<const Snapshot>& snapshot);
+
+  // ---- shared memory (shared_memory.cpp)
+  /// Notes that the thread touches a CTA from outside; false (after a report) when that CTA has exited.
+  bool touch_peer(const Thread& thread, Cta& cta, const char* what);
+  SharedPlace locate(const Thread& thread, uint32_t address);
+  SharedPlace locate_pointer(const void* pointer);
+  bool in_windows(uintptr_t address) const {
+    return address - window_base_ < size_t{kWindowStride} * ctas.size();
+  }
+  /// Checks one access of a thread's ordinary code or of a synchronous instruction; false when it is out of bounds.
+  bool check_shared(Thread& thread, SharedPlace place, uint32_t bytes, bool write, const char* what);
+  /// The same for an asynchronous operation.
+  bool check_shared(const Thread& thread, SharedPlace place, uint32_t bytes, bool write, const Actor& actor,
+                    const char* what);
+  const NamedRegion* region_at(const Cta& cta, uint32_t offset) const;
+
+  // ---- global memory (global_access.cpp); false when it is out of bounds
+  bool check_global(Thread& thread, const void* address, uint64_t bytes, bool write, const Actor& actor,
+                    const char* what);
+
+  // ---- mbarriers (mbarrier.cpp)
+  Barrier* barrier_at(SharedPlace place);
+  /// The live barrier at an address, after the checks that every use needs; null after a report.
+  Barrier* usable_barrier(Thread& thread, uint32_t address, const char* what, bool asynchronous = false);
+  Barrier* usable_barrier(Thread& thread, SharedPlace place, const char* what, bool asynchronous);
+  void arrive(Thread& thread, Barrier& barrier, uint32_t count, uint32_t clock);
+  void complete_bytes(Barrier& barrier, uint32_t bytes);
+  void expect_bytes(const Thread& thread, Barrier& barrier, uint32_t bytes);
+  /// A copy of `bytes` that completes on the barrier is issued; the event of its completion.
+  Access issue_copy(const Thread& thread, Barrier& barrier, uint32_t bytes);
+  void finish_phases(Barrier& barrier);
+  /// The thread's wait on the barrier returns.
+  void reach_barrier(Thread& thread, Barrier& barrier);
+  void check_phase_was_seen(Barrier& barrier);
+  void count_bytes(Barrier& barrier, const Thread& thread);
+  void finish_cluster_barrier();
+
+  // ---- faults and reports (fault.cpp, report.cpp)
+  /// Counts the operation; the planted fault, if it selects this execution.
+  const FaultSpec* begin(Thread& thread, Op op, uint32_t address = kNowhere, uint32_t other = kNowhere);
+  void report(ReportKind kind, const Thread* thread, std::string message, const char* place = nullptr,
+              int stage = -1);
+  void report_conflict(const Thread& thread, const Conflict& conflict, const std::string& where, bool write,
+                       const char* what, const char* place, int stage);
+  std::string describe(const Thread& thread) const;
+  std::string describe(const Barrier& barrier) const;
+  std::string describe(const Access& access) const;
+  std::string describe(const Cta& cta, uint32_t offset) const;
+  void report_deadlock();
+
+  // ---- warpgroup MMA (wgmma.cpp)
+  /// Executes the oldest wgmma of the group: all of it, or eight columns.
+  void execute_wgmma(Warpgroup& group, bool one_slice);
+  /// Reports what an exiting thread leaves undone.
+  void check_exit(Thread& thread);
+
+  /// The agent whose epoch counts the completed wgmma groups of a warpgroup.
+  uint32_t group_agent(const Warpgroup& group) const {
+    return static_cast<uint32_t>(threads.size() + static_cast<size_t>(&group - groups.data()));
+  }
+  /// A new agent that belongs to a thread or a barrier, by index.
+  uint32_t new_agent(uint32_t owner) {
+    agent_owners.push_back(owner);
+    return clocks.new_agent();
+  }
+  uint32_t owner_of(uint32_t agent) const { return agent_owners[agent - threads.size() - groups.size()]; }
+  uint32_t id() const { return id_; }
+  bool in_stacks(uintptr_t address) const { return storage_.stacks.contains(address); }
+
+  Launch& launch;
+  ClockPool clocks;
+  std::vector<Thread> threads;
+  std::vector<Warp> warps;
+  std::vector<Warpgroup> groups;
+  std::vector<Cta> ctas;
+  std::vector<std::unique_ptr<Barrier>> barriers;
+  ClusterBarrier cluster_barrier;
+  uint32_t live_threads = 0;
+  uint32_t dependency_agent = kNoAgent;  // epoch 1: the grid dependency was waited for
+  std::vector<uint32_t> agent_owners;    // of the agents after those of threads and warpgroups
+
+ private:
+  void create_threads();
+  static void run_thread(void* thread);
+  void exit_cta(Cta& cta);
+  void resume(Thread& thread);
+  Thread* next_thread();
+  Thread* next_fair();
+  Thread* next_random();
+  Thread* next_by_priority();
+  bool wants_operation();
+  void execute_next(bool nobody_runs);
+  size_t choose_operation(bool nobody_runs);
+  bool is_needed(const AsyncOperation& operation) const;
+  void execute(AsyncOperation& operation);
+  bool execute_step(AsyncOperation& operation);
+  bool requeue_pollers();
+  bool ordered_across(const uint32_t* clock, const Access& access) const;
+
+  struct Foreign {
+    std::shared_ptr<const Snapshot> snapshot;
+    uint32_t agent;  // epoch 1: the snapshot was acquired
+  };
+  enum class Timing : uint8_t { early, late, mixed };
+
+  ClusterStorage& storage_;
+  uint32_t id_;
+  uintptr_t window_base_ = 0;
+  std::vector<Foreign> foreign_;
+
+  // scheduler
+  std::vector<uint32_t> ready_;  // lanes, per warp
+  uint32_t ready_lanes_ = 0;
+  std::vector<uint32_t> priority_;  // per warp
+  uint32_t turn_ = 0;               // warp whose turn it is
+  uint32_t turn_lanes_ = 0;         // its lanes that have not had their turn
+  std::vector<Thread*> pollers_;
+  uint64_t polled_at_ = ~0ull;
+  uint32_t idle_polls_ = 0;
+  Timing timing_ = Timing::mixed;
+  bool slices_ = false;
+
+  std::vector<AsyncOperation*> pending_;
+  std::vector<std::unique_ptr<AsyncOperation>> all_operations_;
+  std::vector<AsyncOperation*> free_operations_;
+};
+
+}  // namespace tilewright::emulator

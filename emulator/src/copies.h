@@ -1,0 +1,34 @@
+// Execution of asynchronous copies, called by the scheduler.
+#pragma once
+
+#include "async.h"
+#include "cluster.h"
+
+namespace tilewright::emulator {
+
+void execute_tensor_load(Cluster& cluster, AsyncOperation& operation);
+void execute_bulk_load(Cluster& cluster, AsyncOperation& operation);
+void execute_bulk_to_cluster(Cluster& cluster, AsyncOperation& operation);
+void execute_store_async(Cluster& cluster, AsyncOperation& operation);
+void execute_cp_async(Cluster& cluster, AsyncOperation& operation);
+void execute_cp_async_arrive(Cluster& cluster, AsyncOperation& operation);
+/// First reads shared memory, then (the next time) writes global memory; true when both are done.
+bool execute_store_step(Cluster& cluster, AsyncOperation& operation);
+
+/// The source and destination of a tensor store.
+void read_tensor_box(const Cta& cta, AsyncOperation& operation);
+void write_tensor_box(AsyncOperation& operation);
+
+/// Delivers `bytes` to the operation's barrier in a destination.
+void deliver(Cluster& cluster, const AsyncOperation& operation, Cta& cta, uint32_t bytes);
+
+/// The destination CTAs of a load by rank mask, after the checks of a multicast mask.
+uint32_t destinations_of(Thread& thread, SharedPlace place, uint16_t multicast_mask);
+/// Checks and records the landing of `bytes` at `place` in each destination, and arms the barriers. The event that
+/// completes the copy in the first destination, or nothing after a report that makes the copy impossible.
+std::optional<Access> land(Thread& thread, SharedPlace place, SharedPlace barrier, uint32_t destinations,
+                           uint32_t bytes, const char* what);
+/// Opens a bulk group of the thread with one more store in it.
+void join_bulk_group(Thread& thread, AsyncOperation& operation);
+
+}  // namespace tilewright::emulator

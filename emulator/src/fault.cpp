@@ -1,0 +1,86 @@
+// What every hook does first: count the operation, let others run, look for a planted fault.
+#include "tilewright/emulator/fault.h"
+
+#include <array>
+#include <cstring>
+
+#include "cluster.h"
+
+namespace tilewright::emulator {
+namespace {
+
+constexpr auto kOpNames = std::to_array<const char*>({
+    "load_shared",         "store_shared",       "store_async",
+    "sync_warp",           "elect_one",          "shuffle",
+    "ballot",              "named_barrier_sync", "named_barrier_arrive",
+    "sync_threads",        "cluster_arrive",     "cluster_wait",
+    "mbarrier_init",       "mbarrier_invalidate", "mbarrier_arrive",
+    "mbarrier_arrive_drop", "mbarrier_expect_tx", "mbarrier_complete_tx",
+    "mbarrier_arrive_expect_tx", "mbarrier_test_wait", "mbarrier_wait",
+    "fence_mbarrier_init", "fence_proxy_async",  "fence_acq_rel",
+    "fence_tensor_map",    "tma_load",           "tma_store",
+    "tma_reduce",          "tma_prefetch",       "bulk_load",
+    "bulk_store",          "bulk_copy_to_cluster", "bulk_commit",
+    "bulk_wait",           "cp_async",           "cp_async_commit",
+    "cp_async_wait",       "cp_async_mbarrier_arrive", "wgmma_fence",
+    "wgmma_commit",        "wgmma_wait",         "wgmma",
+    "setmaxnreg",          "stmatrix",           "ldmatrix",
+    "load_acquire",        "store_release",      "atomic",
+    "grid_dependency_wait", "launch_dependents",
+});
+static_assert(kOpNames.size() == static_cast<size_t>(Op::count_));
+
+// The name and stage of what lies at a shared address.
+struct PlaceName {
+  const char* name = nullptr;
+  int stage = -1;
+};
+
+PlaceName name_at(Cluster& cluster, const Thread& thread, uint32_t address) {
+  if (address == kNowhere) return {};
+  const uint32_t window = address >> 24;
+  if (window > cluster.ctas.size()) return {};
+  const SharedPlace place{window == 0 ? thread.cta : &cluster.ctas[window - 1], address & 0xFFFFFF};
+  if (const Barrier* barrier = cluster.barrier_at(place); barrier != nullptr) return {barrier->name, barrier->stage};
+  const NamedRegion* region = cluster.region_at(*place.cta, place.offset);
+  return region == nullptr ? PlaceName{} : PlaceName{region->name, region->stage};
+}
+
+bool meets(const FaultSpec& fault, const PlaceName& place) {
+  if (!fault.place.empty() && (place.name == nullptr || fault.place != place.name)) return false;
+  return !fault.stage || *fault.stage == place.stage;
+}
+
+bool selects(const FaultSpec& fault, Cluster& cluster, Thread& thread, uint32_t address, uint32_t other) {
+  if (fault.cta_rank >= 0 && static_cast<uint32_t>(fault.cta_rank) != thread.cta->rank) return false;
+  if (fault.thread >= 0 && static_cast<uint32_t>(fault.thread) != thread.index) return false;
+  if (!fault.role.empty() && (thread.role == nullptr || fault.role != thread.role)) return false;
+  if (!fault.place.empty() || fault.stage) {
+    const bool found = meets(fault, name_at(cluster, thread, address)) ||
+                       (other != kNowhere && meets(fault, name_at(cluster, thread, other)));
+    if (!found) return false;
+  }
+  const uint32_t match = thread.fault_matches++;
+  switch (fault.occurrence) {
+    case FaultSpec::Occurrence::all: return true;
+    case FaultSpec::Occurrence::only_nth: return match == fault.nth;
+    case FaultSpec::Occurrence::from_nth: return match >= fault.nth;
+  }
+  return false;
+}
+
+}  // namespace
+
+const char* name_of(Op op) { return op < Op::count_ ? kOpNames[static_cast<size_t>(op)] : "none"; }
+
+const FaultSpec* Cluster::begin(Thread& thread, Op op, uint32_t address, uint32_t other) {
+  if (launch.stopped) leave(thread);
+  launch.count(op);
+  thread.accesses = 0;
+  yield_point(thread);
+  const std::optional<FaultSpec>& fault = launch.options().fault;
+  if (!fault || fault->op != op || !selects(*fault, *this, thread, address, other)) return nullptr;
+  return &*fault;
+}
+
+}  // namespace tilewright::emulator

@@ -1,0 +1,123 @@
+#include "launch.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "cluster.h"
+
+namespace tilewright::emulator {
+namespace {
+
+// What the compiler gives a thread under launch bounds (threads, 1).
+uint32_t default_registers(uint32_t threads) {
+  const uint32_t share = kRegistersPerMultiprocessor / std::max(threads, 1u) / 8 * 8;
+  return std::min(share, 256u);
+}
+
+}  // namespace
+
+ClusterStorage::~ClusterStorage() {
+  if (windows_ != nullptr) munmap(windows_, window_bytes_);
+}
+
+bool ClusterStorage::reserve(uint32_t threads, size_t window_bytes) {
+  if (!stacks.reserve(threads)) return false;
+  if (window_bytes <= window_bytes_) return true;
+  if (windows_ != nullptr) munmap(windows_, window_bytes_);
+  windows_ = nullptr;
+  window_bytes_ = 0;
+  void* memory = mmap(nullptr, window_bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  windows_ = static_cast<std::byte*>(memory);
+  window_bytes_ = window_bytes;
+  return true;
+}
+
+Launch::Launch(MachineState& state, const LaunchConfig& launch_config, void (*kernel)(void*), void* argument)
+    : machine(state), config(launch_config), body(kernel), closure(argument), random(state.options.seed) {
+  threads_per_cta = config.block.x * config.block.y * config.block.z;
+  ctas_per_cluster = config.cluster.x * config.cluster.y * config.cluster.z;
+  registers_at_entry =
+      config.registers_at_entry != 0 ? config.registers_at_entry : default_registers(threads_per_cta);
+}
+
+const MachineOptions& Launch::options() const { return machine.options; }
+GlobalMemory& Launch::memory() { return machine.memory; }
+Trace* Launch::trace() { return machine.options.trace ? &machine.trace : nullptr; }
+
+const char* Launch::intern(const char* name) {
+  return name == nullptr ? nullptr : names.insert(name).first->c_str();
+}
+
+void Launch::file(Report report) {
+  if (stopped) return;
+  result.reports.push_back(std::move(report));
+  if (result.reports.size() >= options().max_reports) stopped = true;
+}
+
+bool Launch::run() {
+  const uint32_t across = config.grid.x / config.cluster.x, down = config.grid.y / config.cluster.y;
+  const uint32_t deep = config.grid.z / config.cluster.z;
+  std::vector<uint32_t> order(size_t{across} * down * deep);
+  std::iota(order.begin(), order.end(), 0u);
+  if (options().schedule != SchedulePolicy::fair) {
+    for (size_t i = order.size(); i > 1; --i) {
+      std::swap(order[i - 1], order[random.below(static_cast<uint32_t>(i))]);
+    }
+  }
+
+  struct Running {
+    std::unique_ptr<ClusterStorage> storage;
+    std::unique_ptr<Cluster> cluster;
+  };
+  std::vector<Running> running;
+  size_t started = 0;
+  const auto start_next = [&] {
+    Running next;
+    if (machine.free_storage.empty()) {
+      next.storage = std::make_unique<ClusterStorage>();
+    } else {
+      next.storage = std::move(machine.free_storage.back());
+      machine.free_storage.pop_back();
+    }
+    if (!next.storage->reserve(threads_per_cta * ctas_per_cluster, size_t{kWindowStride} * ctas_per_cluster)) {
+      return false;
+    }
+    const uint32_t id = order[started++];
+    const Index3 first_block{id % across * config.cluster.x, id / across % down * config.cluster.y,
+                             id / across / down * config.cluster.z};
+    next.cluster = std::make_unique<Cluster>(*this, *next.storage, id, first_block);
+    running.push_back(std::move(next));
+    ++result.statistics.clusters;
+    return true;
+  };
+
+  // One cluster at a time; another joins only when all that run wait for memory that it may write.
+  while (!stopped && (!running.empty() || started < order.size())) {
+    bool moved = false;
+    for (size_t i = 0; i < running.size() && !stopped; ++i) {
+      const uint64_t before = progress;
+      const Cluster::Status status = running[i].cluster->run();
+      moved = moved || progress != before;
+      if (status != Cluster::Status::finished) continue;
+      running[i].cluster.reset();
+      machine.free_storage.push_back(std::move(running[i].storage));
+      running.erase(running.begin() + static_cast<ptrdiff_t>(i--));
+      moved = true;
+    }
+    if (stopped || (moved && !running.empty())) continue;
+    if (started < order.size()) {
+      if (!start_next()) return false;
+    } else if (!running.empty()) {
+      running.front().cluster->report_livelock();
+      stopped = true;
+    }
+  }
+  for (Running& left : running) machine.free_storage.push_back(std::move(left.storage));
+  return true;
+}
+
+}  // namespace tilewright::emulator

@@ -1,0 +1,89 @@
+// What one launch shares among its clusters, and what a machine keeps from launch to launch.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "fiber.h"
+#include "global_memory.h"
+#include "random.h"
+#include "tilewright/emulator/machine.h"
+#include "trace.h"
+
+namespace tilewright::emulator {
+
+class Cluster;
+struct Thread;
+
+/// What a thread of one cluster published through global memory, for threads of other clusters.
+struct Snapshot {
+  uint32_t cluster = 0;
+  std::vector<uint32_t> clock;
+  std::vector<std::shared_ptr<const Snapshot>> others;  // that it knew itself
+};
+
+struct Launch {
+  Launch(MachineState& state, const LaunchConfig& launch_config, void (*kernel)(void*), void* argument);
+
+  MachineState& machine;
+  const LaunchConfig& config;
+  void (*body)(void*);
+  void* closure;
+  Random random;
+  LaunchResult result;
+  bool stopped = false;  // enough was reported
+  uint64_t step = 0;     // fiber switches and executed asynchronous operations
+  uint64_t progress = 0;  // changes whenever something happened that a polling thread may wait for
+
+  uint32_t threads_per_cta = 0;
+  uint32_t ctas_per_cluster = 0;
+  uint32_t registers_at_entry = 0;
+  // Variables in global memory through which clusters synchronise.
+  std::unordered_map<uintptr_t, std::vector<std::shared_ptr<const Snapshot>>> published;
+  std::unordered_set<std::string> names;
+
+  const MachineOptions& options() const;
+  GlobalMemory& memory();
+  Trace* trace();  // null when off
+  void count(Op op, uint64_t times = 1) { result.statistics.operations[static_cast<size_t>(op)] += times; }
+  /// A copy of the name that lives as long as the launch; equal names have equal addresses.
+  const char* intern(const char* name);
+
+  /// Files the report; the launch stops when there are enough of them.
+  void file(Report report);
+  /// Runs all clusters. False when there is not enough memory for their stacks.
+  bool run();
+};
+
+/// Memory that clusters use one after another.
+class ClusterStorage {
+ public:
+  ClusterStorage() = default;
+  ~ClusterStorage();
+  ClusterStorage(const ClusterStorage&) = delete;
+  ClusterStorage& operator=(const ClusterStorage&) = delete;
+
+  /// False when memory is short.
+  bool reserve(uint32_t threads, size_t window_bytes);
+  std::byte* windows() const { return windows_; }
+
+  StackArena stacks;
+
+ private:
+  std::byte* windows_ = nullptr;
+  size_t window_bytes_ = 0;
+};
+
+struct MachineState {
+  MachineOptions options;
+  GlobalMemory memory;
+  Trace trace;
+  LaunchResult last;
+  std::vector<std::unique_ptr<ClusterStorage>> free_storage;
+};
+
+}  // namespace tilewright::emulator

@@ -1,0 +1,109 @@
+#include "tilewright/emulator/machine.h"
+
+#include <fstream>
+#include <utility>
+
+#include "cluster.h"
+#include "launch.h"
+#include "text.h"
+
+namespace tilewright::emulator {
+namespace {
+
+constexpr uint32_t kMaxThreads = 1024;
+constexpr uint32_t kMaxClusterSize = 16;
+
+Error refuse(const char* rule, std::string message) {
+  return Error{ErrorCode::invalid_argument, rule, std::move(message)};
+}
+
+std::optional<Error> check(const LaunchConfig& config) {
+  const uint64_t threads = uint64_t{config.block.x} * config.block.y * config.block.z;
+  if (threads == 0 || threads > kMaxThreads) {
+    return refuse("launch.threads", text("a block of ", threads, " threads; the legal range is 1..", kMaxThreads));
+  }
+  if (uint64_t{config.grid.x} * config.grid.y * config.grid.z == 0) {
+    return refuse("launch.grid", "a grid without blocks");
+  }
+  const uint64_t ctas = uint64_t{config.cluster.x} * config.cluster.y * config.cluster.z;
+  if (ctas == 0 || ctas > kMaxClusterSize) {
+    return refuse("launch.cluster", text("a cluster of ", ctas, " CTAs; the legal range is 1..", kMaxClusterSize));
+  }
+  if (config.grid.x % config.cluster.x != 0 || config.grid.y % config.cluster.y != 0 ||
+      config.grid.z % config.cluster.z != 0) {
+    return refuse("launch.cluster_divides_grid",
+                  text("grid ", config.grid.x, 'x', config.grid.y, 'x', config.grid.z,
+                       " is not a whole number of clusters ", config.cluster.x, 'x', config.cluster.y, 'x',
+                       config.cluster.z));
+  }
+  if (config.shared_bytes > kMaxDynamicShared) {
+    return refuse("launch.shared_memory", text(config.shared_bytes, " bytes of dynamic shared memory; a CTA has at most ",
+                                               kMaxDynamicShared));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Machine::Machine(MachineOptions options) : state_(std::make_unique<MachineState>()) {
+  state_->options = std::move(options);
+}
+
+Machine::~Machine() = default;
+
+Machine& Machine::default_machine() {
+  thread_local Machine machine;
+  return machine;
+}
+
+const MachineOptions& Machine::options() const { return state_->options; }
+void Machine::set_options(MachineOptions options) { state_->options = std::move(options); }
+const LaunchResult& Machine::last_result() const { return state_->last; }
+
+Expected<LaunchResult> Machine::launch(const LaunchConfig& config, void (*body)(void*), void* closure) {
+  if (std::optional<Error> error = check(config)) return *std::move(error);
+  if (current_thread != nullptr) return refuse("launch.from_kernel", "a kernel cannot launch a kernel");
+  state_->memory.forget_accesses();
+  state_->trace.clear();
+  Launch launch(*state_, config, body, closure);
+  if (!launch.run()) {
+    return Error{ErrorCode::emulator, "launch.memory", "not enough host memory for the threads of a cluster"};
+  }
+  state_->last = std::move(launch.result);
+  return state_->last;
+}
+
+void* Machine::allocate_global(size_t bytes, GlobalBufferOptions options) {
+  return state_->memory.allocate(bytes, std::move(options));
+}
+
+void Machine::free_global(void* pointer) { state_->memory.remove(pointer); }
+
+void Machine::register_global(void* pointer, size_t bytes, GlobalBufferOptions options) {
+  state_->memory.add(pointer, bytes, std::move(options));
+}
+
+void Machine::unregister_global(void* pointer) { state_->memory.remove(pointer); }
+
+std::string Machine::trace_json() const {
+  return state_->options.trace ? state_->trace.json() : std::string();
+}
+
+Status Machine::write_trace(const std::string& path) const {
+  std::ofstream file(path);
+  file << trace_json();
+  file.close();
+  if (!file) return Error{ErrorCode::io, "trace.write", text("cannot write the trace to '", path, "'")};
+  return std::nullopt;
+}
+
+Status launch(const LaunchConfig& config, void (*body)(void*), void* closure) {
+  Machine& machine = config.machine != nullptr ? *config.machine : Machine::default_machine();
+  Expected<LaunchResult> result = machine.launch(config, body, closure);
+  if (!result) return result.error();
+  if (result->reports.empty()) return std::nullopt;
+  const Report& first = result->reports.front();
+  return Error{ErrorCode::emulator, name_of(first.kind), text(config.kernel_name, ": ", first.message)};
+}
+
+}  // namespace tilewright::emulator

@@ -1,0 +1,197 @@
+// The state of CUDA threads, warps and warpgroups.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "fiber.h"
+#include "tilewright/emulator/fault.h"
+#include "tilewright/emulator/hooks.h"
+
+namespace tilewright::emulator {
+
+struct Barrier;
+struct Cta;
+class Cluster;
+struct Thread;
+
+constexpr uint32_t kWarpLanes = 32;
+constexpr uint32_t kGroupThreads = 128;
+constexpr uint32_t kNoAgent = ~0u;
+
+/// Why a thread does not run.
+enum class Wait : uint8_t {
+  none,  // ready or running
+  mbarrier,
+  named_barrier,
+  cluster_barrier,
+  warp,       // for the other lanes of a warp-wide operation
+  warpgroup,  // for the other threads of a warpgroup-wide operation
+  mma_group,
+  bulk_group,
+  cp_async_group,
+  registers,
+  poll,  // it saw nothing new; runs again when something happened
+};
+
+/// Registers (as host memory) that a wgmma uses: accumulators, or A operands.
+struct RegisterRange {
+  const std::byte* begin = nullptr;
+  const std::byte* end = nullptr;
+  uint32_t group = 0;    // in flight until the thread has waited for this group
+  bool operand = false;  // A registers: may be read while in flight
+  bool touched = false;  // by ordinary code since the last wgmma_fence
+};
+
+/// The asynchronous operations of one thread that complete in groups (bulk stores, cp.async).
+struct GroupedOperations {
+  struct Group {
+    uint32_t unread = 0;  // operations whose source was not read yet
+    uint32_t unfinished = 0;
+  };
+  uint32_t agent = kNoAgent;       // epoch g: all of groups 1..g are complete
+  uint32_t read_agent = kNoAgent;  // bulk stores only: their sources are read
+  std::vector<Group> groups;       // groups[g - 1]
+  bool open = false;               // the last one still takes operations
+  std::vector<uint32_t> commits;   // groups that existed at each commit
+  uint32_t waited = 0;             // groups that a wait proved complete
+  uint32_t read_waited = 0;        // or, for bulk stores, read
+  uint32_t covered = 0;      // groups that a wait or an mbarrier arrival of the thread accounts for
+  std::vector<uint32_t> wait_epochs;  // cp.async: the thread's epoch when it had waited for group g
+
+  Group& open_group() {
+    if (!open) groups.emplace_back();
+    open = true;
+    return groups.back();
+  }
+  uint32_t last_group() const { return static_cast<uint32_t>(groups.size()); }
+  void commit() {
+    open = false;
+    commits.push_back(last_group());
+  }
+  /// The group that a wait with at most `pending` newer commits is for; 0 when there is nothing to wait for.
+  uint32_t target(int pending) const {
+    const auto newer = static_cast<size_t>(pending < 0 ? 0 : pending);
+    return newer >= commits.size() ? 0 : commits[commits.size() - 1 - newer];
+  }
+  bool done(uint32_t group, bool read_only) const {
+    for (uint32_t g = group; g > (read_only ? read_waited : waited); --g) {
+      if ((read_only ? groups[g - 1].unread : groups[g - 1].unfinished) != 0) return false;
+    }
+    return true;
+  }
+};
+
+/// The lanes of one warp that have reached the same operation.
+struct WarpMeeting {
+  Op op;
+  uint32_t mask = 0;
+  uint32_t arrived = 0;
+};
+
+struct Warp {
+  Cta* cta = nullptr;
+  uint32_t index = 0;        // in the cluster
+  uint32_t lanes = 0;        // mask of the lanes that exist
+  uint32_t exited_lanes = 0;
+  uint32_t registers = 0;    // per thread
+  std::vector<WarpMeeting> meetings;
+};
+
+/// Accumulators of a warpgroup between the first wgmma that uses them and the last that completes.
+struct AccumulatorSet {
+  std::array<uint32_t*, kGroupThreads> registers{};
+  uint32_t words = 0;             // per thread
+  std::vector<uint32_t> values;   // [row][column], 64 x n
+  uint32_t operations = 0;        // issued, not executed
+};
+
+struct WgmmaOperation {
+  WgmmaInstruction instruction;
+  AccumulatorSet* accumulators = nullptr;
+  std::array<const uint32_t*, kGroupThreads> a_registers{};  // null: A is in shared memory
+  uint64_t desc_a = 0, desc_b = 0;
+  bool accumulate = false;
+  int next_column = 0;
+  uint64_t issue_step = 0;
+};
+
+struct Warpgroup {
+  Cta* cta = nullptr;
+  uint32_t index = 0;  // in the CTA
+  bool complete = false;  // four full warps
+  // The operation that some of its threads have reached.
+  Op meeting = Op::count_;
+  uint32_t met = 0;
+  std::array<Thread*, kGroupThreads> threads{};
+
+  // What each thread must execute in the same order: operation and argument.
+  std::vector<uint32_t> log;
+  bool any_exited = false;
+  std::vector<uint64_t> group_ends;  // group_ends[g - 1]: wgmmas issued when group g was committed
+
+  std::deque<WgmmaOperation> queue;
+  uint64_t issued = 0, executed = 0;
+  std::vector<std::unique_ptr<AccumulatorSet>> accumulators;
+
+  uint64_t acquires = 0;       // changes when a thread of the group learns something
+  uint64_t common_version = ~0ull;
+  std::vector<uint32_t> common;  // what every thread knows, at common_version
+};
+
+struct Thread {
+  Fiber fiber;
+  Cluster* cluster = nullptr;
+  Cta* cta = nullptr;
+  Warp* warp = nullptr;
+  Warpgroup* group = nullptr;
+  uint32_t index = 0;  // in the CTA
+  uint32_t agent = 0;  // in the cluster; also its clock
+  uint32_t lane = 0;
+  Index3 position;     // threadIdx
+  const char* role = nullptr;
+  bool exited = false;
+
+  Wait wait = Wait::none;
+  uint64_t wait_step = 0;
+  Barrier* wait_barrier = nullptr;
+  uint32_t wait_value = 0;  // parity, barrier id, group or register number
+  bool wait_read_only = false;
+
+  bool cluster_arrived = false;  // at the cluster barrier, in the running phase
+  bool cluster_waits = false;    // that phase has completed, cluster_wait is still to come
+  std::vector<uint32_t> proxy_fences;  // own epochs that ended with fence.proxy.async
+  std::vector<uint32_t> init_fences;   // the same for fence.mbarrier_init
+  uint32_t fence_clock = kNoAgent;     // what it knew at its last release fence
+
+  GroupedOperations bulk, copies;
+
+  uint32_t log_position = 0;      // in Warpgroup::log
+  uint32_t groups_committed = 0;  // wgmma groups
+  uint32_t groups_waited = 0;
+  uint64_t wgmmas = 0;            // executed by this thread
+  bool wgmma_fenced = false;
+  std::vector<RegisterRange> registers;
+
+  // Arguments and results of the collective operation it is in.
+  struct Exchange {
+    uint64_t value = 0;
+    uint32_t address = 0;
+    void* pointer = nullptr;
+    const void* operand = nullptr;
+    uint64_t desc_a = 0, desc_b = 0;
+    bool accumulate = false;
+    const void* site = nullptr;
+  } exchange;
+
+  uint64_t accesses = 0;     // since it was resumed
+  uint32_t fault_matches = 0;
+};
+
+/// The thread that runs now; null outside of kernels.
+extern constinit thread_local Thread* current_thread;
+
+}  // namespace tilewright::emulator

@@ -1,0 +1,161 @@
+// D = scale_d * (alpha * scale_a * scale_b * A B + beta * C), batched, on a GPU or on the emulated machine:
+//
+//   Problem problem{.m = 4096, .n = 4096, .k = 4096};
+//   Expected<Plan> p = plan(problem);            // binds shapes, picks a kernel
+//   if (p) p->run({.a = a, .b = b, .d = d}, stream);  // binds pointers, launches once
+//
+// What cannot run is refused by plan() with the rule that is broken, the value found and the nearest legal value.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "tilewright/error.h"
+#include "tilewright/numeric/dtype.h"
+#include "tilewright/schedule/tile_schedule.h"
+
+namespace tilewright {
+
+enum class Layout : uint8_t { row_major, column_major };
+
+/// One operand: a matrix of each batch, as the formula has it (A is m x k, B is k x n, C and D are m x n).
+struct Operand {
+  DType type = DType::e4m3;
+  Layout layout = Layout::row_major;
+  int64_t ld = 0;  // elements between neighbouring rows (row-major) or columns; 0: packed
+  /// Elements between neighbouring batches; empty: packed. 0 makes every batch read the same A, B or C.
+  std::optional<int64_t> batch_stride = std::nullopt;
+  /// Bytes that the base pointer given to run() will be a multiple of (a power of two). A smaller one than 16 costs
+  /// speed: A and B are then loaded, or D stored, without bulk copies.
+  int alignment = 16;
+};
+
+/// How products are summed along K.
+enum class Accumulation : uint8_t {
+  promoted,  // the tensor core's short accumulator is added to FP32 registers every `interval` MMAs
+  fast,      // the tensor core's accumulator all along K: about 13 bits, an error that grows with K
+};
+
+/// What is to be computed. Extents may be zero: no output means no work, and K = 0 gives scale_d * beta * C.
+struct Problem {
+  int64_t m = 0, n = 0, k = 0;
+  int64_t l = 1;  // batches
+  // FP8 wants K-major operands: A row-major, B column-major ("TN").
+  Operand a{};
+  Operand b{.layout = Layout::column_major};
+  Operand c{.type = DType::f16};  // read only when beta is not zero
+  Operand d{.type = DType::f16};
+  float alpha = 1, beta = 0;
+  float scale_a = 1, scale_b = 1, scale_d = 1;
+  Accumulation accumulation = Accumulation::promoted;
+  /// MMAs (of 32 along K) between promotions: 1, 2 or a multiple of 4. Ignored by fast accumulation.
+  int64_t interval = 4;
+  /// 8-bit D: clamp to the largest finite value. Otherwise overflow gives NaN (e4m3) or infinity (e5m2).
+  bool saturate = true;
+};
+
+enum class Device : uint8_t { automatic, gpu, emulator };
+/// automatic takes bulk tensor copies (TMA) where alignment allows them.
+enum class LoadKind : uint8_t { automatic, tma, copy };
+enum class StoreKind : uint8_t { automatic, tma, direct };
+
+/// Rows and columns of D, in elements (tile) or in tiles (cluster).
+struct Shape2 {
+  int64_t m = 0, n = 0;
+  friend bool operator==(const Shape2&, const Shape2&) = default;
+};
+
+/// What the planner would otherwise choose. Everything may stay empty.
+struct Options {
+  Device device = Device::automatic;  // the current GPU if it can run the kernels, else the emulated machine
+  std::optional<Shape2> tile = std::nullopt;
+  std::optional<Shape2> cluster = std::nullopt;
+  std::optional<schedule::Raster> raster = std::nullopt;
+  std::optional<int64_t> swizzle = std::nullopt;  // width of a raster strip, in clusters
+  std::optional<int64_t> stages = std::nullopt;   // of the shared-memory ring
+  /// At most this many multiprocessors, to leave room for other kernels. On the emulated machine, the size of the
+  /// chip; empty: every CTA gets at least three tiles, so that persistence is exercised.
+  std::optional<int64_t> max_sms = std::nullopt;
+  LoadKind load = LoadKind::automatic;
+  StoreKind store = StoreKind::automatic;
+  /// Let the kernel start while the one before it in the stream drains (programmatic dependent launch).
+  bool dependent_launch = true;
+};
+
+/// The pointers of one run, in the memory of the plan's device (host memory for the emulated machine). Device scalars
+/// may be null; where given they multiply their namesakes in Problem. C may equal D if both have the same type and
+/// strides.
+struct Buffers {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  const void* c = nullptr;
+  void* d = nullptr;
+  const float* alpha = nullptr;
+  const float* beta = nullptr;
+  const float* scale_a = nullptr;
+  const float* scale_b = nullptr;
+  const float* scale_d = nullptr;
+};
+
+/// What plan() chose. Tile and cluster are those of D as the caller sees it; a column-major D is computed as
+/// D^T = B^T A^T, and `kernel` then names the exchanged tile.
+struct PlanInfo {
+  Device device = Device::emulator;
+  std::string kernel;  // name of the launched function
+  std::string path;    // instruction class of the products: "wgmma"
+  std::string why;     // one line: which kernel, and why
+  Shape2 tile, cluster{1, 1};
+  schedule::Raster raster = schedule::Raster::along_m;
+  int64_t swizzle = 1;
+  int stages = 0;
+  int sms = 0;                // multiprocessors the kernel may use
+  int64_t tiles = 0;          // output tiles, those added to fill clusters included
+  int64_t grid_ctas = 0;      // 0: nothing to launch
+  int64_t shared_bytes = 0;   // per CTA
+  int64_t group_tiles = 0;    // K tiles of 128 per promotion group; 0 for an interval shorter than a K tile
+  /// Groups whose sums are added per element of D, ceil(K / (32 interval)), the first included; 1 for fast.
+  int64_t promotions = 0;
+  bool tma_load = false, tma_store = false;
+  bool exchanged = false;     // D^T = B^T A^T
+};
+
+namespace detail {
+struct PlanState;
+}
+
+/// A kernel bound to a problem. Cheap to copy; all members are const and may be used by many threads and streams.
+class Plan {
+ public:
+  const PlanInfo& info() const;
+  /// Bytes of device memory that run() needs besides the operands: none.
+  int64_t workspace_bytes() const { return 0; }
+  /// Launches exactly one kernel on `stream` (a cudaStream_t, or an emulator::Machine*; null is the default one), or
+  /// none when D is empty. Allocates nothing. A and B are not touched when K or alpha is zero; C is not touched when
+  /// beta is zero. Errors: a pointer that is null or less aligned than planned; a current GPU other than the plan's;
+  /// the launch's own.
+  Status run(const Buffers& buffers, void* stream = nullptr) const;
+
+  explicit Plan(std::shared_ptr<const detail::PlanState> state) : state_(std::move(state)) {}
+
+ private:
+  std::shared_ptr<const detail::PlanState> state_;
+};
+
+/// Checks the problem against every rule and chooses a kernel for the current device. No kernel runs.
+Expected<Plan> plan(const Problem& problem, const Options& options = {});
+/// The error plan() would give, or nothing.
+Status can_run(const Problem& problem, const Options& options = {});
+
+/// A condition that a problem, an option or a pointer must meet.
+struct Rule {
+  const char* name;  // Error::rule
+  const char* text;
+  ErrorCode code;
+};
+/// Every rule that plan() and Plan::run() check.
+std::span<const Rule> gemm_rules();
+
+}  // namespace tilewright

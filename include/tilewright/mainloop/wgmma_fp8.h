@@ -1,0 +1,418 @@
+// The K loop of an FP8 GEMM on Hopper: TMA (or plain loads) -> shared memory -> wgmma, with promoted accumulation.
+//
+// Floors of one 128 x 256 x 128 stage on one SM: 2 * 128 * 256 * 128 FLOP / 8192 per clock = 1024 clocks of tensor
+// pipe; operand reads of two m64n128 halves per warpgroup, 2 * 2 * 4 * (2048 + 4096) B = 96 KiB / 128 B per clock = 768
+// clocks; 48 KiB of copies into shared memory. Registers per consumer thread: 128 main accumulators, 64 of the
+// temporary that both halves share, up to 32 packed results of the previous tile.
+//
+// Promotion: the tensor core keeps 13 fraction bits of a running FP8 sum, so every group of MMAs accumulates in a
+// temporary that is then added to the main accumulator in FP32. The first group of a tile has nothing to be added
+// to and goes straight into the main accumulator.
+//
+// A consumer releases the previous stage and waits for the next one while its MMAs run, so that between two groups of
+// MMAs of a warpgroup stand only the additions: short enough for the other warpgroup's MMAs to cover.
+#pragma once
+
+#include "tilewright/arch/fence.h"
+#include "tilewright/arch/math.h"
+#include "tilewright/arch/mbarrier.h"
+#include "tilewright/arch/tma.h"
+#include "tilewright/arch/wgmma.h"
+#include "tilewright/kernels/fp8_gemm_params.h"
+#include "tilewright/pipeline/ring.h"
+
+namespace tilewright {
+inline namespace TILEWRIGHT_MODE {
+namespace mainloop {
+
+using kernels::Fp8GemmParams;
+using pipeline::Releaser;
+using pipeline::Ring;
+using pipeline::RingPosition;
+using schedule::TileCoord;
+
+/// Compile-time shape of an FP8 kernel. kInterval: MMAs per promotion; 0 is whole K tiles at run time.
+template <int TileM, int TileN, class TypeA, class TypeB, int OutBytes, bool Promoted, int Interval,
+          kernels::Load LoadKind>
+struct Fp8Config {
+  using A = TypeA;
+  using B = TypeB;
+  static constexpr int kTileM = TileM, kTileN = TileN, kOutBytes = OutBytes, kInterval = Interval;
+  static constexpr bool kPromoted = Promoted;
+  static constexpr kernels::Load kLoad = LoadKind;
+  static constexpr kernels::Fp8Plan kPlan = kernels::fp8_plan(TileM, TileN, OutBytes, Promoted);
+  static constexpr int kParts = kPlan.parts;
+  static constexpr int kPartN = kPlan.part_n;
+  static constexpr int kRegisters = kPartN / 2;  // accumulators of one part, per thread
+  static constexpr int kConsumers = kPlan.consumer_warpgroups;
+
+  static_assert(TileM == 64 || TileM == 128 || TileM == 256, "tile M is 64, 128 or 256");
+  static_assert(TileN % 64 == 0 && TileN >= 64 && TileN <= 256, "tile N is 64, 128, 192 or 256");
+  static_assert(Interval == 0 || Interval == 1 || Interval == 2,
+                "a promotion interval is 1, 2 or whole K tiles of 4 MMAs");
+  static_assert(Interval == 0 || kParts == 1, "an interval below one K tile needs one part per warpgroup");
+  static_assert(kParts * kRegisters + (Promoted ? kRegisters : 0) <= 192,
+                "main and temporary accumulators exceed 192 registers a thread");
+};
+
+/// The main accumulators of one consumer thread: [part][register], each part 64 x kPartN of the warpgroup's tile.
+template <class Config>
+using Accumulators = float[Config::kParts][Config::kRegisters];
+
+template <class Config>
+struct WgmmaFp8 {
+  static constexpr int kParts = Config::kParts;
+  static constexpr int kRegisters = Config::kRegisters;
+  static constexpr uint32_t kStageBytes = Config::kPlan.stage_bytes;
+  static constexpr uint32_t kBytesA = Config::kTileM * kernels::kFp8TileK;
+  static constexpr uint32_t kMmas = kernels::kFp8TileK / 32;
+  /// Threads that arrive on a full barrier.
+  static constexpr uint32_t kFullArrivals = Config::kLoad == kernels::Load::tma ? 1 : 128;
+
+  uint32_t stages;  // shared address; stage: A tile [m][k], then B tile [n][k], 128-byte swizzle
+
+  // ---------------------------------------------------------------------------------------------- producer
+
+  /// One thread: loads the K tiles of one output tile by TMA. In a cluster each CTA loads its share of the rows and
+  /// multicasts it to the CTAs that need the same rows: A along the cluster's N, B along its M.
+  TILEWRIGHT_DEVICE void load_tile(const Fp8GemmParams& p, const Ring& ring, RingPosition& at, TileCoord tile,
+                                   uint32_t k_tiles) const {
+    const uint32_t cluster_m = p.tiles.cluster_m, cluster_n = p.tiles.cluster_n;
+    const uint32_t rank = arch::cluster_rank();
+    const uint32_t rank_n = rank / cluster_m, rank_m = rank - rank_n * cluster_m;
+    const uint32_t rows_a = Config::kTileM / cluster_n, rows_b = Config::kTileN / cluster_m;
+    const int row_a = static_cast<int>(tile.m * Config::kTileM + rank_n * rows_a);
+    const int row_b = static_cast<int>(tile.n * Config::kTileN + rank_m * rows_b);
+    const int batch_a = static_cast<int>(tile.batch * p.a_batch_step);
+    const int batch_b = static_cast<int>(tile.batch * p.b_batch_step);
+    // Ranks run M fastest: a row of the cluster is every cluster_m-th rank, a column is cluster_m adjacent ones.
+    const uint32_t row_of_ranks = cluster_n == 1 ? 1 : 1 | (1u << cluster_m);
+    const auto mask_a = static_cast<uint16_t>(row_of_ranks << rank_m);
+    const auto mask_b = static_cast<uint16_t>(((1u << cluster_m) - 1) << (rank_n * cluster_m));
+    const uint32_t to_a = stages + rank_n * rows_a * kernels::kFp8TileK;
+    const uint32_t to_b = stages + kBytesA + rank_m * rows_b * kernels::kFp8TileK;
+
+    TILEWRIGHT_NO_UNROLL
+    for (uint32_t kt = 0; kt < k_tiles; ++kt) {
+      ring.acquire(at);
+      const uint32_t full = ring.full_barrier(at);
+      const uint32_t stage = at.stage * kStageBytes;
+      const int k = static_cast<int>(kt * kernels::kFp8TileK);
+      arch::mbarrier_arrive_expect_tx(full, kStageBytes);
+      if (cluster_n > 1) {
+        arch::tma_load_multicast_3d(to_a + stage, &p.a_map, full, mask_a, k, row_a, batch_a);
+      } else {
+        arch::tma_load_3d(to_a + stage, &p.a_map, full, k, row_a, batch_a);
+      }
+      if (cluster_m > 1) {
+        arch::tma_load_multicast_3d(to_b + stage, &p.b_map, full, mask_b, k, row_b, batch_b);
+      } else {
+        arch::tma_load_3d(to_b + stage, &p.b_map, full, k, row_b, batch_b);
+      }
+      at.advance(ring.stages);
+    }
+  }
+
+  /// The producer warpgroup: the same by ordinary loads, for operands that TMA cannot address. Rows and columns past
+  /// the edge are filled with zeros, as TMA does.
+  TILEWRIGHT_DEVICE void copy_tile(const Fp8GemmParams& p, const Ring& ring, RingPosition& at, TileCoord tile,
+                                   uint32_t k_tiles) const {
+    const uint8_t* a = p.a + static_cast<int64_t>(tile.batch) * p.a_batch_stride;
+    const uint8_t* b = p.b + static_cast<int64_t>(tile.batch) * p.b_batch_stride;
+    const uint32_t row_a = tile.m * Config::kTileM, row_b = tile.n * Config::kTileN;
+    TILEWRIGHT_NO_UNROLL
+    for (uint32_t kt = 0; kt < k_tiles; ++kt) {
+      ring.acquire(at);
+      const uint32_t stage = stages + at.stage * kStageBytes;
+      copy_rows(stage, a, p.lda, row_a, Config::kTileM, p.m, kt * kernels::kFp8TileK, p.k);
+      copy_rows(stage + kBytesA, b, p.ldb, row_b, Config::kTileN, p.n, kt * kernels::kFp8TileK, p.k);
+      arch::fence_proxy_async_shared();
+      arch::mbarrier_arrive(ring.full_barrier(at));
+      at.advance(ring.stages);
+    }
+  }
+
+  // ---------------------------------------------------------------------------------------------- consumer
+
+  /// All 128 threads of a consumer warpgroup: accumulates one output tile over k_tiles K tiles.
+  ///
+  /// `shadow` gets control while MMAs run: first() under the first K tile, second() under a later one if there is one,
+  /// settle() before the results are packed; and pack(part, registers) for each part that is complete: under the MMAs
+  /// of another part if shadow.packs_early(), else by pack_all().
+  template <class Shadow>
+  TILEWRIGHT_DEVICE void multiply(const Ring& ring, const Releaser& releaser, RingPosition& at,
+                                  uint32_t k_tiles, uint32_t group_tiles, Shadow& shadow) const {
+    const Descriptors descriptors(stages);
+    Accumulators<Config> acc;
+    RingPosition previous = at;
+    if (k_tiles != 0) ring.wait(at);
+    if (k_tiles == 0) {
+      shadow.first();
+      clear(acc);
+    } else if constexpr (!Config::kPromoted) {
+      multiply_fast(acc, descriptors, ring, releaser, at, previous, k_tiles, shadow);
+    } else if constexpr (Config::kInterval != 0) {
+      multiply_subtiles(acc, descriptors, ring, releaser, at, previous, k_tiles, shadow);
+    } else {
+      uint32_t kt = multiply_first_group(acc, descriptors, ring, releaser, at, previous, k_tiles, group_tiles,
+                                         shadow);
+      if (kt < k_tiles) {
+        float temporary[kRegisters];
+        uint32_t in_group = 0;
+        TILEWRIGHT_NO_UNROLL
+        for (; kt + 1 < k_tiles; ++kt) {
+          promote_tile<false, false>(acc, temporary, descriptors, ring, releaser, at, previous, in_group,
+                                     group_tiles, kt == 3, shadow);
+        }
+        shadow.settle();
+        // Two copies of the last K tile: only in this one are a packed part's accumulators dead while the next part is
+        // computed, which makes room for its packed results.
+        if (kParts > 1 && shadow.packs_early()) {
+          promote_tile<true, true>(acc, temporary, descriptors, ring, releaser, at, previous, in_group,
+                                   group_tiles, false, shadow);
+          releaser.release(previous);
+          shadow.pack(kParts - 1, acc[kParts - 1]);
+          return;
+        }
+        promote_tile<true, false>(acc, temporary, descriptors, ring, releaser, at, previous, in_group,
+                                  group_tiles, false, shadow);
+      }
+    }
+    if (k_tiles != 0) releaser.release(previous);
+    shadow.settle();
+    shadow.pack_all(acc);
+  }
+
+ private:
+  /// Low words of the wgmma descriptors of stage 0; only these change along the ring.
+  struct Descriptors {
+    uint32_t a, b, high;
+
+    TILEWRIGHT_DEVICE explicit Descriptors(uint32_t stage) {
+      const uint32_t warpgroup_row =
+          (arch::warp_index() / 4) * (Config::kTileM / Config::kConsumers) * kernels::kFp8TileK;
+      const uint64_t da = arch::make_smem_descriptor(stage + warpgroup_row, Swizzle::b128, 16, 1024);
+      const uint64_t db = arch::make_smem_descriptor(stage + kBytesA, Swizzle::b128, 16, 1024);
+      a = static_cast<uint32_t>(da);
+      b = static_cast<uint32_t>(db);
+      high = static_cast<uint32_t>(da >> 32);
+    }
+    TILEWRIGHT_DEVICE uint64_t join(uint32_t low) const { return (static_cast<uint64_t>(high) << 32) | low; }
+  };
+
+  static constexpr bool kPartsAlongM = Config::kTileM / Config::kConsumers > 64;
+  static constexpr uint32_t kPartA = kPartsAlongM ? 64 * kernels::kFp8TileK / 16 : 0;
+  static constexpr uint32_t kPartB = kPartsAlongM ? 0 : Config::kPartN * kernels::kFp8TileK / 16;
+
+  /// MMAs [First, First + Count) of one K tile for one part, added to what `registers` hold (`accumulate` may be a
+  /// run-time choice), or the first of a group (issue_first).
+  template <uint32_t First = 0, uint32_t Count = kMmas>
+  TILEWRIGHT_DEVICE static void issue(float (&registers)[kRegisters], const Descriptors& d, uint32_t stage,
+                                      int part, bool accumulate = true) {
+    const uint32_t a = d.a + stage * (kStageBytes / 16) + static_cast<uint32_t>(part) * kPartA;
+    const uint32_t b = d.b + stage * (kStageBytes / 16) + static_cast<uint32_t>(part) * kPartB;
+    TILEWRIGHT_UNROLL
+    for (uint32_t k = First; k < First + Count; ++k) {
+      arch::wgmma<Config::kPartN, typename Config::A, typename Config::B>(
+          registers, d.join(a + 2 * k), d.join(b + 2 * k), accumulate || k > First);
+    }
+  }
+  template <uint32_t First = 0, uint32_t Count = kMmas>
+  TILEWRIGHT_DEVICE static void issue_first(float (&registers)[kRegisters], const Descriptors& d,
+                                            uint32_t stage, int part) {
+    const uint32_t a = d.a + stage * (kStageBytes / 16) + static_cast<uint32_t>(part) * kPartA;
+    const uint32_t b = d.b + stage * (kStageBytes / 16) + static_cast<uint32_t>(part) * kPartB;
+    arch::wgmma_overwrite<Config::kPartN, typename Config::A, typename Config::B>(
+        registers, d.join(a + 2 * First), d.join(b + 2 * First));
+    if constexpr (Count > 1) issue<First + 1, Count - 1>(registers, d, stage, part);
+  }
+
+  TILEWRIGHT_DEVICE static void begin(Accumulators<Config>& acc) {
+    TILEWRIGHT_UNROLL
+    for (int part = 0; part < kParts; ++part) arch::fence_operand(acc[part]);
+    arch::wgmma_fence();
+  }
+  TILEWRIGHT_DEVICE static void end(Accumulators<Config>& acc) {
+    TILEWRIGHT_UNROLL
+    for (int part = 0; part < kParts; ++part) arch::fence_operand(acc[part]);
+  }
+
+  /// One group to the end: the MMAs of a K tile queue behind those of the one before.
+  template <class Shadow>
+  TILEWRIGHT_DEVICE static void multiply_fast(Accumulators<Config>& acc, const Descriptors& descriptors,
+                                              const Ring& ring, const Releaser& releaser, RingPosition& at,
+                                              RingPosition& previous, uint32_t k_tiles, Shadow& shadow) {
+    begin(acc);
+    TILEWRIGHT_NO_UNROLL
+    for (uint32_t kt = 0; kt < k_tiles; ++kt) {
+      arch::wgmma_fence();
+      TILEWRIGHT_UNROLL
+      for (int part = 0; part < kParts; ++part) issue(acc[part], descriptors, at.stage, part, kt != 0);
+      arch::wgmma_commit();
+      if (kt == 0) shadow.first();
+      if (kt == 2) shadow.second();
+      arch::wgmma_wait<1>();
+      if (kt != 0) releaser.release(previous);
+      next(ring, at, previous, kt + 1 < k_tiles);
+    }
+    arch::wgmma_wait<0>();
+    end(acc);
+  }
+
+  /// The first group of a promoted tile, straight into the main accumulators. Returns its K tiles.
+  template <class Shadow>
+  TILEWRIGHT_DEVICE static uint32_t multiply_first_group(Accumulators<Config>& acc,
+                                                         const Descriptors& descriptors, const Ring& ring,
+                                                         const Releaser& releaser, RingPosition& at,
+                                                         RingPosition& previous, uint32_t k_tiles,
+                                                         uint32_t group_tiles, Shadow& shadow) {
+    arch::wgmma_fence();
+    TILEWRIGHT_UNROLL
+    for (int part = 0; part < kParts; ++part) issue_first(acc[part], descriptors, at.stage, part);
+    arch::wgmma_commit();
+    shadow.first();
+    next(ring, at, previous, k_tiles > 1);
+    arch::wgmma_wait<0>();
+    end(acc);
+
+    const uint32_t tiles = group_tiles < k_tiles ? group_tiles : k_tiles;
+    TILEWRIGHT_NO_UNROLL
+    for (uint32_t kt = 1; kt < tiles; ++kt) {
+      begin(acc);
+      TILEWRIGHT_UNROLL
+      for (int part = 0; part < kParts; ++part) issue(acc[part], descriptors, at.stage, part);
+      arch::wgmma_commit();
+      releaser.release(previous);
+      next(ring, at, previous, kt + 1 < k_tiles);
+      arch::wgmma_wait<0>();
+      end(acc);
+    }
+    return tiles;
+  }
+
+  /// Promotion every kInterval MMAs, several times in a K tile.
+  template <class Shadow>
+  TILEWRIGHT_DEVICE static void multiply_subtiles(Accumulators<Config>& acc, const Descriptors& descriptors,
+                                                  const Ring& ring, const Releaser& releaser,
+                                                  RingPosition& at, RingPosition& previous, uint32_t k_tiles,
+                                                  Shadow& shadow) {
+    subtiles<true>(acc, descriptors, at.stage, shadow);
+    next(ring, at, previous, k_tiles > 1);
+    TILEWRIGHT_NO_UNROLL
+    for (uint32_t kt = 1; kt < k_tiles; ++kt) {
+      releaser.release(previous);
+      subtiles<false>(acc, descriptors, at.stage, shadow);
+      next(ring, at, previous, kt + 1 < k_tiles);
+    }
+  }
+
+  TILEWRIGHT_DEVICE static void clear(Accumulators<Config>& acc) {
+    TILEWRIGHT_UNROLL
+    for (int part = 0; part < kParts; ++part) {
+      TILEWRIGHT_UNROLL
+      for (int i = 0; i < kRegisters; ++i) acc[part][i] = 0;
+    }
+  }
+
+  /// Steps to the next stage and, if the tile has one, waits for its bytes.
+  TILEWRIGHT_DEVICE static void next(const Ring& ring, RingPosition& at, RingPosition& previous, bool more) {
+    previous = at;
+    at.advance(ring.stages);
+    if (more) ring.wait(at);
+  }
+
+  TILEWRIGHT_DEVICE static void add(float (&sum)[kRegisters], const float (&group)[kRegisters]) {
+    TILEWRIGHT_UNROLL
+    for (int i = 0; i < kRegisters; ++i) sum[i] = arch::add_rn(sum[i], group[i]);
+  }
+
+  /// One K tile into the temporary, part by part, and from there into the main accumulators.
+  template <bool Last, bool PackEarly, class Shadow>
+  TILEWRIGHT_DEVICE static void promote_tile(Accumulators<Config>& acc, float (&temporary)[kRegisters],
+                                             const Descriptors& descriptors, const Ring& ring,
+                                             const Releaser& releaser, RingPosition& at,
+                                             RingPosition& previous, uint32_t& in_group, uint32_t group_tiles,
+                                             bool run_second, Shadow& shadow) {
+    const uint32_t stage = at.stage;
+    TILEWRIGHT_UNROLL
+    for (int part = 0; part < kParts; ++part) {
+      arch::fence_operand(temporary);
+      arch::wgmma_fence();
+      issue(temporary, descriptors, stage, part, kParts == 1 && in_group != 0);
+      arch::wgmma_commit();
+      if (part == 0) {
+        releaser.release(previous);
+        if (run_second) shadow.second();
+      }
+      if (part == kParts - 1) {
+        next(ring, at, previous, !Last);
+        if (PackEarly) shadow.pack(0, acc[0]);
+      }
+      arch::wgmma_wait<0>();
+      arch::fence_operand(temporary);
+      if (kParts == 1 && !Last && ++in_group < group_tiles) continue;
+      add(acc[part], temporary);
+      in_group = 0;
+    }
+  }
+
+  /// One K tile with kInterval MMAs per promotion.
+  template <bool FirstTile, class Shadow>
+  TILEWRIGHT_DEVICE static void subtiles(Accumulators<Config>& acc, const Descriptors& descriptors,
+                                         uint32_t stage, Shadow& shadow) {
+    constexpr uint32_t kCount = Config::kInterval == 0 ? kMmas : Config::kInterval;
+    float temporary[kRegisters];
+    subtile<FirstTile, 0, kCount>(acc[0], temporary, descriptors, stage, shadow);
+    subtile<false, kCount, kCount>(acc[0], temporary, descriptors, stage, shadow);
+    if constexpr (kCount == 1) {
+      subtile<false, 2, 1>(acc[0], temporary, descriptors, stage, shadow);
+      subtile<false, 3, 1>(acc[0], temporary, descriptors, stage, shadow);
+    }
+  }
+
+  template <bool Direct, uint32_t First, uint32_t Count, class Shadow>
+  TILEWRIGHT_DEVICE static void subtile(float (&sum)[kRegisters], float (&temporary)[kRegisters],
+                                        const Descriptors& descriptors, uint32_t stage, Shadow& shadow) {
+    float(&target)[kRegisters] = Direct ? sum : temporary;
+    if constexpr (Direct) {
+      arch::wgmma_fence();
+      issue_first<First, Count>(target, descriptors, stage, 0);
+    } else {
+      arch::fence_operand(target);
+      arch::wgmma_fence();
+      issue<First, Count>(target, descriptors, stage, 0, false);
+    }
+    arch::wgmma_commit();
+    if constexpr (Direct) shadow.first();
+    arch::wgmma_wait<0>();
+    arch::fence_operand(target);
+    if constexpr (!Direct) add(sum, temporary);
+  }
+
+  /// `rows` rows of 128 bytes from K index k0 on, into a swizzled tile.
+  TILEWRIGHT_DEVICE static void copy_rows(uint32_t to, const uint8_t* from, int64_t ld, uint32_t first_row,
+                                          int rows, uint32_t row_limit, uint32_t k0, uint32_t k_limit) {
+    struct alignas(16) Chunk {
+      uint32_t words[4];
+    };
+    TILEWRIGHT_NO_UNROLL
+    for (uint32_t i = arch::thread_index().x % 128; i < static_cast<uint32_t>(rows) * 8; i += 128) {
+      const uint32_t row = i / 8, k = k0 + i % 8 * 16;
+      const uint32_t global_row = first_row + row;
+      Chunk chunk{};
+      if (global_row < row_limit && k < k_limit) {
+        const uint8_t* source = from + static_cast<int64_t>(global_row) * ld + k;
+        const uint32_t bytes = k_limit - k < 16 ? k_limit - k : 16;
+        TILEWRIGHT_UNROLL
+        for (uint32_t byte = 0; byte < 16; ++byte) {
+          if (byte < bytes) chunk.words[byte / 4] |= static_cast<uint32_t>(source[byte]) << (8 * (byte % 4));
+        }
+      }
+      arch::store_shared(to + row * 128 + ((i % 8 ^ row % 8) * 16), chunk);
+    }
+  }
+};
+
+}  // namespace mainloop
+}  // namespace TILEWRIGHT_MODE
+}  // namespace tilewright

@@ -1,0 +1,200 @@
+// A whole persistent GEMM loop inside a kernel: role split, ring, main loop, and a two-phase epilogue whose stores run
+// under the main loop of the next tile.
+#pragma once
+
+#include "tilewright/arch/cluster.h"
+#include "tilewright/arch/grid_dependency.h"
+#include "tilewright/arch/index.h"
+#include "tilewright/arch/named_barrier.h"
+#include "tilewright/arch/registers.h"
+#include "tilewright/arch/shared.h"
+#include "tilewright/mainloop/wgmma_fp8.h"
+#include "tilewright/pipeline/linear_epilogue.h"
+#include "tilewright/pipeline/ring.h"
+
+namespace tilewright {
+inline namespace TILEWRIGHT_MODE {
+namespace pipeline {
+
+/// Keeps the packed results of one tile and stores them in pieces while MMAs of the next tile run.
+template <class Config, class Epilogue>
+struct StoreInShadow {
+  /// Packed results live beside the next tile's accumulators (and temporary): they must fit.
+  static constexpr bool kDefer = Config::kParts * Config::kRegisters +
+                                         (Config::kPromoted ? Config::kRegisters : 0) +
+                                         Config::kParts * Epilogue::kPackedRegisters <=
+                                     256 &&
+                                 Epilogue::kSlabs <= 4;
+  static constexpr int kFirst = 2;  // slabs that the two staging buffers take at once
+
+  Epilogue& epilogue;
+  typename Epilogue::Packed packed;
+  schedule::TileCoord tile{};     // of the packed results
+  schedule::TileCoord current{};  // of the tile being computed
+  bool pending = false, pending_second = false;
+
+  TILEWRIGHT_DEVICE explicit StoreInShadow(Epilogue& e) : epilogue(e) {}
+
+  /// Under the first K tile of the next tile: what the two staging buffers take.
+  TILEWRIGHT_DEVICE void first() {
+    if constexpr (kDefer) {
+      if (pending) {
+        epilogue.template store<0, kFirst>(packed, tile);
+        pending_second = Epilogue::kSlabs > kFirst;
+      }
+      pending = false;
+      Epilogue::template forget<0, kFirst>(packed);
+    }
+  }
+  /// Under a later K tile: the staging buffers are free again.
+  TILEWRIGHT_DEVICE void second() {
+    if constexpr (kDefer && Epilogue::kSlabs > kFirst) {
+      if (!pending_second) return;
+      pending_second = false;
+      epilogue.template store<kFirst, Epilogue::kSlabs - kFirst>(packed, tile);
+    }
+  }
+  /// Before new results are packed: with few K tiles there was no later moment.
+  TILEWRIGHT_DEVICE void settle() {
+    second();
+    if constexpr (kDefer) Epilogue::template forget<kFirst, Epilogue::kSlabs>(packed);
+  }
+  /// Whether a part may be packed while another is being computed: then C cannot be read between.
+  TILEWRIGHT_DEVICE bool packs_early() const { return kDefer && !epilogue.has_source(); }
+  TILEWRIGHT_DEVICE void pack(int part, const float (&acc)[Config::kRegisters]) {
+    epilogue.pack(acc, packed[part], false);
+  }
+  TILEWRIGHT_DEVICE void pack_all(mainloop::Accumulators<Config>& acc) {
+    const bool source = epilogue.has_source();
+    TILEWRIGHT_UNROLL
+    for (int part = 0; part < Config::kParts; ++part) {
+      if (source) epilogue.add_source(part, acc[part], current);
+      epilogue.pack(acc[part], packed[part], source);
+    }
+  }
+
+  /// After packing: keeps the results for later, or stores them now.
+  TILEWRIGHT_DEVICE void finish_tile(bool d_tma) {
+    if (!d_tma) {
+      epilogue.store_direct(packed, current);
+    } else if constexpr (kDefer) {
+      tile = current;
+      pending = true;
+    } else {
+      epilogue.template store<0, Epilogue::kSlabs>(packed, current);
+    }
+  }
+};
+
+/// A persistent loop over the tiles of a schedule, for kernels launched with Config::kPlan.threads threads and
+/// fp8_shared_bytes() of dynamic shared memory. All threads of all CTAs call run() once.
+///
+/// The last warpgroup produces; the others compute. Registers (384 threads, 168 at entry): 24 and 240 a thread.
+template <class Config, class Epilogue>
+class DevicePipeline {
+ public:
+  TILEWRIGHT_DEVICE explicit DevicePipeline(const kernels::Fp8GemmParams& params) : p_(params) {}
+
+  TILEWRIGHT_DEVICE void run() const {
+    const uint32_t shared = arch::shared_address(arch::dynamic_shared_memory());
+    const uint32_t staging = shared + p_.stages * Config::kPlan.stage_bytes;
+    const uint32_t barriers = staging + Config::kPlan.staging_bytes;
+    const Ring ring(barriers, p_.stages);
+    const mainloop::WgmmaFp8<Config> loop{shared};
+    const uint32_t cluster_m = p_.tiles.cluster_m, cluster_n = p_.tiles.cluster_n;
+
+    if (arch::thread_index().x == 0) {
+      constexpr uint32_t kConsumerWarps = 4 * Config::kConsumers;
+      ring.init(mainloop::WgmmaFp8<Config>::kFullArrivals, kConsumerWarps * (cluster_m + cluster_n - 1));
+      name_stages(shared);
+    }
+    if (cluster_m * cluster_n > 1) {
+      arch::cluster_arrive();
+      arch::cluster_wait();
+    } else {
+      arch::sync_threads();
+    }
+    arch::launch_dependents();
+    arch::grid_dependency_wait();
+
+    if (arch::warp_index() >= 4 * Config::kConsumers) {
+      produce_tiles(ring, loop);
+    } else {
+      compute_tiles(ring, loop, staging);
+    }
+
+    // Peers may still multicast into this CTA's stages and arrive on its barriers.
+    if (cluster_m * cluster_n > 1) {
+      arch::cluster_arrive();
+      arch::cluster_wait();
+    }
+  }
+
+ private:
+  static constexpr bool kReallocate = Config::kConsumers == 2;
+
+  TILEWRIGHT_DEVICE uint32_t first_cluster() const {
+    return arch::block_index().x / (p_.tiles.cluster_m * p_.tiles.cluster_n);
+  }
+  TILEWRIGHT_DEVICE uint32_t clusters() const {
+    return arch::grid_dim().x / (p_.tiles.cluster_m * p_.tiles.cluster_n);
+  }
+
+  TILEWRIGHT_DEVICE void produce_tiles(const Ring& ring, const mainloop::WgmmaFp8<Config>& loop) const {
+    arch::name_role("producer");
+    if constexpr (kReallocate) arch::setmaxnreg_dec<24>();
+    constexpr bool kTma = Config::kLoad == kernels::Load::tma;
+    if (kTma && arch::warp_index() != 4 * Config::kConsumers) return;
+    if (kTma && !arch::elect_one()) return;
+    const uint32_t k_tiles = EpilogueScalars(p_).k_tiles(p_);
+    const uint32_t rank = arch::cluster_rank(), step = clusters();
+    RingPosition at;
+    TILEWRIGHT_NO_UNROLL
+    for (uint32_t i = first_cluster(); i < p_.tiles.clusters_total; i += step) {
+      const schedule::TileCoord tile = p_.tiles.tile(i, rank);
+      if constexpr (kTma) {
+        loop.load_tile(p_, ring, at, tile, k_tiles);
+      } else {
+        loop.copy_tile(p_, ring, at, tile, k_tiles);
+      }
+    }
+  }
+
+  TILEWRIGHT_DEVICE void compute_tiles(const Ring& ring, const mainloop::WgmmaFp8<Config>& loop,
+                                       uint32_t staging) const {
+    arch::name_role("consumer");
+    if constexpr (kReallocate) arch::setmaxnreg_inc<240>();
+    const EpilogueScalars scalars(p_);
+    const uint32_t k_tiles = scalars.k_tiles(p_);
+    const Releaser releaser(ring, p_.tiles.cluster_m, p_.tiles.cluster_n);
+    const uint32_t rank = arch::cluster_rank(), step = clusters();
+    Epilogue epilogue(p_, scalars, staging);
+    StoreInShadow<Config, Epilogue> shadow(epilogue);
+    RingPosition at;
+    TILEWRIGHT_NO_UNROLL
+    for (uint32_t i = first_cluster(); i < p_.tiles.clusters_total; i += step) {
+      shadow.current = p_.tiles.tile(i, rank);
+      loop.multiply(ring, releaser, at, k_tiles, p_.group_tiles, shadow);
+      shadow.finish_tile(p_.d_tma);
+    }
+    shadow.first();
+    shadow.settle();
+    epilogue.finish();
+  }
+
+  TILEWRIGHT_DEVICE void name_stages(uint32_t shared) const {
+    constexpr uint32_t kBytesA = Config::kTileM * kernels::kFp8TileK;
+    constexpr uint32_t kBytesB = Config::kTileN * kernels::kFp8TileK;
+    for (uint32_t s = 0; s < p_.stages; ++s) {
+      const uint32_t stage = shared + s * Config::kPlan.stage_bytes;
+      arch::name_shared(stage, kBytesA, "A", static_cast<int>(s));
+      arch::name_shared(stage + kBytesA, kBytesB, "B", static_cast<int>(s));
+    }
+  }
+
+  const kernels::Fp8GemmParams& p_;
+};
+
+}  // namespace pipeline
+}  // namespace TILEWRIGHT_MODE
+}  // namespace tilewright

@@ -1,0 +1,71 @@
+#include "src/gemm_heuristic.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilewright {
+namespace {
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Part of the tensor pipe that a tile keeps busy inside the K loop. One consumer warpgroup (64 rows) cannot cover the
+/// additions between its own groups of MMAs; two cover each other's if a group is longer than those additions.
+double pipe_use(const TileChoice& tile) {
+  constexpr double kGapCycles = 140;  // wait, poll, release and 64 additions between two groups of a warpgroup
+  const bool two = tile.tile_m >= 128;
+  const int halves = tile.tile_m == 64 && tile.tile_n == 256 && tile.promoted ? 2 : 1;
+  // m64nNk32 takes N / 2 cycles; a group has four of them.
+  const double group = 4.0 * (tile.tile_n / halves) / 2;
+  const double gap = tile.promoted ? kGapCycles : kGapCycles / 2;
+  if (!two) return group / (group + gap);
+  return 0.95 * std::min(1.0, 2 * group / (group + gap + 40));
+}
+
+}  // namespace
+
+double estimate_cycles(const TilingQuery& q, const TileChoice& tile) {
+  constexpr double kCopyBytesPerCycle = 56;  // into one SM's shared memory, all SMs at work
+  constexpr double kSwitchCycles = 1500;     // between tiles: schedule, first copies, what of the stores does not hide
+  constexpr double kMacsPerCycle = 4096;
+  // A full chip runs at its power limit: copies that the 128 x 256 tile would not make cost clock.
+  constexpr double kLeastCopies = 1.0 / 128 + 1.0 / 256, kEnergyOfCopies = 0.3;
+  const int64_t tiles = ceil_div(q.m, tile.tile_m) * ceil_div(q.n, tile.tile_n) * q.l;
+  const auto rounds = static_cast<double>(ceil_div(tiles, q.sms));
+  const auto k_tiles = static_cast<double>(ceil_div(q.k, 128));
+  const double mma = tile.tile_m * tile.tile_n * 128 / kMacsPerCycle / pipe_use(tile);
+  const double copies = (tile.tile_m + tile.tile_n) * 128 / kCopyBytesPerCycle;
+  // The larger of the two, a little more when they are close and hide each other badly.
+  const double k_tile = std::pow(std::pow(mma, 4) + std::pow(copies, 4), 0.25);
+  const double more_copies = (1.0 / tile.tile_m + 1.0 / tile.tile_n) / kLeastCopies - 1;
+  const double slowdown = rounds > 1 ? 1 + kEnergyOfCopies * more_copies : 1;
+  return rounds * (k_tiles * k_tile * slowdown + kSwitchCycles);
+}
+
+int choose_tile(const TilingQuery& query, std::span<const TileChoice> tiles) {
+  const auto cheaper = [&](const TileChoice& a, const TileChoice& b) {
+    return estimate_cycles(query, a) < estimate_cycles(query, b);
+  };
+  return static_cast<int>(std::min_element(tiles.begin(), tiles.end(), cheaper) - tiles.begin());
+}
+
+Cluster choose_cluster(const TilingQuery& q, const TileChoice& tile) {
+  constexpr double kShortRounds = 7;
+  constexpr int64_t kShortK = 4096;
+  if (!q.promoted) return {};
+  const int64_t rows = ceil_div(q.m, tile.tile_m), columns = ceil_div(q.n, tile.tile_n);
+  const double rounds = static_cast<double>(rows * columns * q.l) / q.sms;
+  if (rounds < 1 || (rounds <= kShortRounds && q.k <= kShortK)) return {};
+  // Two CTAs share the wider slab: B when they are neighbours in M.
+  const bool share_b = tile.tile_n >= tile.tile_m;
+  const int64_t along = share_b ? rows : columns;
+  const bool pads_much = along % 2 != 0 && along < 16;
+  if (pads_much) return {};
+  return share_b ? Cluster{2, 1} : Cluster{1, 2};
+}
+
+RasterChoice choose_raster(const TileChoice& tile, const Cluster& cluster) {
+  constexpr int64_t kStripRows = 2048;
+  return {schedule::Raster::along_n, std::max<int64_t>(1, kStripRows / (int64_t{tile.tile_m} * cluster.m))};
+}
+
+}  // namespace tilewright

@@ -1,0 +1,47 @@
+// Which tile, cluster and raster suit a problem: plain functions over plain structs, tested without a GPU.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "tilewright/schedule/tile_schedule.h"
+
+namespace tilewright {
+
+/// A problem as the kernels see it (row-major D), and the chip.
+struct TilingQuery {
+  int64_t m, n, k, l;
+  int sms;
+  bool promoted;
+};
+
+/// A tile that a kernel is built for.
+struct TileChoice {
+  int tile_m, tile_n;
+  bool promoted;  // adds a temporary accumulator to the main one
+
+  friend bool operator==(const TileChoice&, const TileChoice&) = default;
+};
+
+/// Modelled cycles of the whole problem: rounds of tiles over the chip x the slower of MMA and operand traffic, plus
+/// the switch between tiles.
+double estimate_cycles(const TilingQuery& query, const TileChoice& tile);
+
+/// Index of the cheapest of `tiles` (at least one); the first of equals.
+int choose_tile(const TilingQuery& query, std::span<const TileChoice> tiles);
+
+struct Cluster {
+  int m = 1, n = 1;
+  friend bool operator==(const Cluster&, const Cluster&) = default;
+};
+/// Sharing the wider operand between two CTAs saves energy in long runs and costs a little in short ones.
+Cluster choose_cluster(const TilingQuery& query, const TileChoice& tile);
+
+struct RasterChoice {
+  schedule::Raster raster;
+  int64_t strip;  // clusters
+};
+/// Strips of 2048 rows of D: one strip of A stays in L2 while B streams by.
+RasterChoice choose_raster(const TileChoice& tile, const Cluster& cluster);
+
+}  // namespace tilewright

@@ -1,0 +1,173 @@
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "src/gemm_heuristic.h"
+#include "src/gemm_plan.h"
+#include "src/gemm_rules.h"
+
+namespace tilewright {
+namespace {
+
+using kernels::Fp8Kernel;
+using kernels::Fp8KernelId;
+using kernels::Load;
+
+constexpr int kEmulatedModelSms = 132;  // an H200: the chip whose choices the emulated machine shows
+constexpr int64_t kMmasPerTile = kernels::kFp8TileK / 32;
+
+std::string text(int64_t value) { return std::to_string(value); }
+std::string text(Shape2 s) { return text(s.m) + "x" + text(s.n); }
+
+/// K tiles, and how long an interval is in them.
+struct Promotion {
+  bool promoted = true;
+  int64_t interval = 4;
+  int64_t k_tiles = 0;
+  bool covers_k = false;  // one group: every promoted kernel computes the same
+
+  bool runs_on(const Fp8KernelId& id) const {
+    if (!promoted) return id.interval == 0;
+    if (!id.promoted) return false;
+    if (covers_k) return id.interval == 0;
+    if (interval < kMmasPerTile) return id.interval == interval;
+    if (id.interval != 0) return false;
+    return interval == kMmasPerTile || kernels::fp8_interval_spans_tiles(id);
+  }
+  uint32_t group_tiles() const {
+    const bool endless = !promoted || covers_k || interval / kMmasPerTile >= k_tiles;
+    const int64_t tiles = endless ? k_tiles : interval / kMmasPerTile;
+    return static_cast<uint32_t>(std::max<int64_t>(1, tiles));
+  }
+};
+
+Status check_interval(int64_t interval) {
+  if (interval == 1 || interval == 2 || (interval > 0 && interval % kMmasPerTile == 0)) return {};
+  std::string nearest = "1";
+  if (interval == 3) nearest = "2 or 4";
+  if (interval > 4) {
+    const int64_t below = interval - interval % kMmasPerTile;
+    nearest = text(below) + " or " + text(below + kMmasPerTile);
+  }
+  return broken(RuleId::interval_value, "interval", text(interval), nearest);
+}
+
+/// Why an operand cannot take bulk copies, or nothing.
+std::string bulk_obstacle(const KernelOperand& o) {
+  if (o.bulk) return "";
+  const std::string name(1, o.name);
+  if (o.alignment < 16) return name + ": base aligned to " + text(o.alignment);
+  if (o.rows > 1 && o.ld % 16 != 0) return name + ": leading dimension " + text(o.ld);
+  return name + ": batch stride " + text(o.batch_stride);
+}
+
+Expected<Load> choose_load(const KernelProblem& p, LoadKind asked, std::string& why) {
+  std::string obstacle = bulk_obstacle(p.a);
+  if (obstacle.empty()) obstacle = bulk_obstacle(p.b);
+  if (!p.reads_ab) obstacle.clear();
+  if (asked == LoadKind::tma && !obstacle.empty()) {
+    const size_t colon = obstacle.find(": ");
+    return broken(RuleId::load_tma, obstacle.substr(0, colon), obstacle.substr(colon + 2),
+                  "multiples of 16 bytes, or loads of kind copy");
+  }
+  if (asked == LoadKind::copy) {
+    why = "loads of kind copy were asked for";
+    return Load::copy;
+  }
+  if (obstacle.empty()) return Load::tma;
+  why = "no bulk loads (" + obstacle + ")";
+  return Load::copy;
+}
+
+Expected<bool> choose_store(const KernelProblem& p, StoreKind asked, std::string& why) {
+  if (asked == StoreKind::tma && !p.d_bulk) {
+    const int64_t size = bits_of(p.d_type) / 8;
+    const std::string found = p.d_alignment < 16 ? "base aligned to " + text(p.d_alignment)
+                                                 : "leading dimension " + text(p.d_ld) + ", batch stride " +
+                                                       text(p.d_batch_stride) + " of " + text(size) + " bytes";
+    return broken(RuleId::store_tma, "D", found, "multiples of " + text(16 / size) + " elements, or direct stores");
+  }
+  if (asked != StoreKind::direct && !p.d_bulk) why += why.empty() ? "direct stores" : ", direct stores";
+  return asked != StoreKind::direct && p.d_bulk;
+}
+
+Shape2 tile_of(const Fp8KernelId& id) { return {id.tile_m, id.tile_n}; }
+
+std::string nearest_tile(const std::vector<const Fp8Kernel*>& kernels, const KernelProblem& p, Shape2 wanted) {
+  const auto distance = [&](const Fp8Kernel* k) {
+    return std::abs(k->id.tile_m - wanted.m) + std::abs(k->id.tile_n - wanted.n);
+  };
+  const auto nearest = std::min_element(kernels.begin(), kernels.end(),
+                                        [&](const auto* x, const auto* y) { return distance(x) < distance(y); });
+  return text(p.to_caller(tile_of((*nearest)->id)));
+}
+
+/// Kernels of the right types and load; then those that promote as asked; then those of the tile asked for.
+Expected<std::vector<const Fp8Kernel*>> candidates(const Target& target, const KernelProblem& p,
+                                                   const Promotion& promotion, Load load,
+                                                   const std::optional<Shape2>& tile) {
+  std::vector<const Fp8Kernel*> typed, promoting, fitting;
+  const int out_bytes = bits_of(p.d_type) / 8;
+  for (int i = 0; i < target.kernels.count; ++i) {
+    const Fp8Kernel& k = target.kernels.kernels[i];
+    if (k.id.a == p.a.type && k.id.b == p.b.type && k.id.out_bytes == out_bytes && k.id.load == load)
+      typed.push_back(&k);
+  }
+  if (typed.empty())
+    return broken(RuleId::tile_built, "types",
+                  std::string(name_of(p.a.type)) + " x " + name_of(p.b.type) + " -> " + name_of(p.d_type),
+                  "none on this machine");
+  for (const Fp8Kernel* k : typed)
+    if (promotion.runs_on(k->id)) promoting.push_back(k);
+  const std::string interval = promotion.promoted ? text(promotion.interval) : "fast accumulation";
+  if (promoting.empty()) return broken(RuleId::interval_kernel, "interval", interval, "4");
+  if (!tile) return promoting;
+
+  const Shape2 wanted = p.to_kernel(*tile);
+  const auto has_tile = [&](const Fp8Kernel* k) { return tile_of(k->id) == wanted; };
+  std::copy_if(promoting.begin(), promoting.end(), std::back_inserter(fitting), has_tile);
+  if (!fitting.empty()) return fitting;
+  if (std::any_of(typed.begin(), typed.end(), has_tile))
+    return broken(RuleId::interval_kernel, "interval", interval + " on tile " + text(*tile),
+                  "4, or tile " + nearest_tile(promoting, p, wanted));
+  return broken(RuleId::tile_built, "tile", text(*tile), nearest_tile(promoting, p, wanted));
+}
+
+}  // namespace
+
+Expected<KernelChoice> choose_kernel(const Target& target, const KernelProblem& p, const Problem& asked,
+                                     const Options& options) {
+  KernelChoice choice;
+  Promotion promotion;
+  promotion.promoted = asked.accumulation == Accumulation::promoted;
+  promotion.interval = asked.interval;
+  promotion.k_tiles = (p.k + kernels::kFp8TileK - 1) / kernels::kFp8TileK;
+  promotion.covers_k = asked.interval >= (p.k + 31) / 32;
+  if (promotion.promoted)
+    if (Status s = check_interval(asked.interval)) return *s;
+  std::string why;
+  const Expected<Load> load = choose_load(p, options.load, why);
+  if (!load) return load.error();
+  const Expected<bool> store = choose_store(p, options.store, why);
+  if (!store) return store.error();
+  Expected<std::vector<const Fp8Kernel*>> found = candidates(target, p, promotion, *load, options.tile);
+  if (!found) return found.error();
+  // A kernel without a temporary accumulator is the better one for fast accumulation.
+  std::stable_partition(found->begin(), found->end(), [](const Fp8Kernel* k) { return !k->id.promoted; });
+
+  std::vector<TileChoice> tiles;
+  for (const Fp8Kernel* k : *found)
+    tiles.push_back({k->id.tile_m, k->id.tile_n, k->id.promoted && promotion.promoted});
+  const int sms = target.sms > 0 ? target.sms : kEmulatedModelSms;
+  const TilingQuery query{p.m, p.n, p.k, p.l, sms, promotion.promoted};
+  choice.kernel = (*found)[static_cast<size_t>(choose_tile(query, tiles))];
+  choice.tma_store = *store;
+  choice.group_tiles = promotion.group_tiles();
+  choice.why = options.tile ? "tile as asked" : "lowest modelled time of " + text(static_cast<int64_t>(tiles.size())) +
+                                                    " kernels on " + text(sms) + " SMs";
+  if (p.exchanged) choice.why += ", D column-major: computed as D^T";
+  if (!why.empty()) choice.why += ", " + why;
+  return choice;
+}
+
+}  // namespace tilewright

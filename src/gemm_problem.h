@@ -1,0 +1,44 @@
+// A Problem brought into the one form that kernels know: row-major D, K-major A and B, explicit strides.
+#pragma once
+
+#include <cstdint>
+
+#include "tilewright/gemm.h"
+
+namespace tilewright {
+
+/// Strides in elements. Extents of one element have any stride, so theirs are 0.
+struct Strides {
+  int64_t row = 0, column = 0, batch = 0;
+};
+
+/// A or B of a kernel: `rows` rows of K contiguous elements in each batch.
+struct KernelOperand {
+  char name = 'A';  // as the caller knows it
+  DType type{};
+  int64_t rows = 0, ld = 0, batch_stride = 0;
+  int alignment = 1;
+  bool bulk = false;  // bulk copies can address it
+};
+
+struct KernelProblem {
+  bool exchanged = false;  // the caller's D is column-major: A and B, M and N have changed places
+  int64_t m = 0, n = 0, k = 0, l = 0;
+  KernelOperand a, b;
+  DType c_type{}, d_type{};
+  int64_t c_ld = 0, c_batch_stride = 0;  // row-major like D
+  int64_t d_ld = 0, d_batch_stride = 0;
+  bool d_bulk = false;
+  bool in_place_ok = false;  // C and D have the same type and strides
+  int c_alignment = 1, d_alignment = 1;
+  float scale = 1, beta = 0;  // host parts of the epilogue's factors
+  bool reads_ab = false, reads_c = false, empty = false;
+
+  Shape2 to_kernel(Shape2 s) const { return exchanged ? Shape2{s.n, s.m} : s; }
+  Shape2 to_caller(Shape2 s) const { return to_kernel(s); }
+};
+
+/// Checks everything that does not depend on the kernels or the device.
+Expected<KernelProblem> canonical(const Problem& problem);
+
+}  // namespace tilewright

@@ -1,0 +1,46 @@
+// The rules of plan() and Plan::run() as one table, and the one way to report that a rule is broken.
+#pragma once
+
+#include <string>
+
+#include "tilewright/error.h"
+
+namespace tilewright {
+
+// In the order of the table in gemm_rules.cpp.
+enum class RuleId {
+  extent_range,
+  type_ab,
+  type_c,
+  type_d,
+  layout_k_major,
+  layout_c,
+  ld_length,
+  stride_range,
+  batch_stride_sign,
+  batch_stride_d,
+  operand_span,
+  alignment_value,
+  interval_value,
+  interval_kernel,
+  tile_built,
+  cluster_shape,
+  cluster_copy,
+  cluster_resident,
+  swizzle_value,
+  stages_value,
+  sms_value,
+  tiles_count,
+  load_tma,
+  store_tma,
+  device_gpu,
+  device_current,
+  pointer_null,
+  pointer_alignment,
+  pointer_in_place,
+};
+
+/// "subject: found, but <text of the rule>; nearest legal: nearest".
+Error broken(RuleId rule, const std::string& subject, const std::string& found, const std::string& nearest);
+
+}  // namespace tilewright

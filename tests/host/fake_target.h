@@ -1,0 +1,75 @@
+// A target with the whole kernel list whose launches are only recorded: plans are made and run without any machine.
+#pragma once
+
+#include <vector>
+
+#include "src/gemm_plan.h"
+
+namespace tilewright::testing {
+
+struct RecordedLaunch {
+  kernels::Fp8GemmParams params;
+  kernels::Fp8Launch launch;
+};
+
+inline std::vector<RecordedLaunch>& launches() {
+  static thread_local std::vector<RecordedLaunch> recorded;
+  return recorded;
+}
+
+/// How many clusters of each size fit on the fake chip.
+inline int& fake_resident(uint32_t cluster_ctas) {
+  static int one = 132, two = 66, four = 30;
+  return cluster_ctas == 1 ? one : cluster_ctas == 2 ? two : four;
+}
+
+inline Status record(const kernels::Fp8GemmParams& params, const kernels::Fp8Launch& launch) {
+  launches().push_back({params, launch});
+  return {};
+}
+inline Expected<int> fake_max_active(uint32_t cluster_ctas, uint32_t) { return fake_resident(cluster_ctas); }
+
+inline kernels::Fp8KernelTable fake_kernels() {
+  using kernels::Load;
+#define TILEWRIGHT_FP8_KERNEL(m, n, a, b, out, promoted, interval, load) \
+  {{m, n, DType::a, DType::b, out, promoted, interval, Load::load}, record, fake_max_active},
+  static const kernels::Fp8Kernel rows[] = {
+#include "src/fp8_kernels.def"
+  };
+#undef TILEWRIGHT_FP8_KERNEL
+  return {rows, static_cast<int>(std::size(rows))};
+}
+
+inline Target fake_gpu() {
+  Target target;
+  target.device = Device::gpu;
+  target.sms = 132;
+  target.kernels = fake_kernels();
+  target.encode = encode_for_emulator;
+  return target;
+}
+
+inline Target fake_emulator() {
+  Target target = fake_gpu();
+  target.device = Device::emulator;
+  target.sms = 0;
+  return target;
+}
+
+inline Problem small_problem() {
+  Problem p;
+  p.m = 512;
+  p.n = 768;
+  p.k = 1024;
+  return p;
+}
+
+/// Addresses that nothing reads.
+inline Buffers fake_buffers() {
+  return {.a = reinterpret_cast<void*>(0x100000),
+          .b = reinterpret_cast<void*>(0x200000),
+          .c = reinterpret_cast<void*>(0x300000),
+          .d = reinterpret_cast<void*>(0x400000)};
+}
+
+}  // namespace tilewright::testing

@@ -1,0 +1,75 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "src/gemm_heuristic.h"
+
+namespace tilewright {
+namespace {
+
+const TileChoice kTiles[] = {{64, 64, true},   {64, 128, true},  {64, 192, true},  {64, 256, true}, {128, 64, true},
+                             {128, 128, true}, {128, 192, true}, {128, 256, true}, {256, 64, true}, {256, 128, true}};
+
+TileChoice best(int64_t m, int64_t n, int64_t k) { return kTiles[choose_tile({m, n, k, 1, 132, true}, kTiles)]; }
+
+std::string shape(const TileChoice& t) { return std::to_string(t.tile_m) + "x" + std::to_string(t.tile_n); }
+
+// Golden: the shapes that are measured. A change here is a change of what users get, and wants a measurement.
+TEST(Heuristic, picks_the_measured_tile_for_large_problems) {
+  EXPECT_EQ(shape(best(4096, 4096, 4096)), "128x256");
+  EXPECT_EQ(shape(best(8192, 8192, 8192)), "128x256");
+  EXPECT_EQ(shape(best(4096, 7168, 16384)), "128x256");
+  EXPECT_EQ(shape(best(4096, 24576, 1536)), "128x256");
+  EXPECT_EQ(shape(best(4096, 7168, 2048)), "128x256");
+  EXPECT_EQ(shape(best(16384, 16384, 4096)), "128x256");
+}
+
+TEST(Heuristic, picks_tiles_that_fill_the_chip_for_small_problems) {
+  EXPECT_EQ(shape(best(2048, 2048, 2048)), "128x256");
+  EXPECT_EQ(shape(best(128, 7168, 2048)), "128x64");
+  EXPECT_EQ(shape(best(128, 4096, 7168)), "64x64");
+  EXPECT_EQ(shape(best(64, 24576, 1536)), "64x192");
+  EXPECT_EQ(shape(best(512, 512, 512)), "64x64");
+  EXPECT_EQ(shape(best(1, 1, 1)), "64x64");
+}
+
+Cluster cluster(int64_t m, int64_t n, int64_t k, bool promoted = true, TileChoice tile = {128, 256, true}) {
+  return choose_cluster({m, n, k, 1, 132, promoted}, tile);
+}
+
+TEST(Heuristic, shares_b_between_two_ctas_in_long_runs_only) {
+  EXPECT_EQ(cluster(8192, 8192, 8192), (Cluster{2, 1}));
+  EXPECT_EQ(cluster(4096, 7168, 16384), (Cluster{2, 1}));
+  EXPECT_EQ(cluster(4096, 24576, 1536), (Cluster{2, 1}));
+  EXPECT_EQ(cluster(4096, 4096, 4096), (Cluster{1, 1}));
+  EXPECT_EQ(cluster(4096, 7168, 2048), (Cluster{1, 1}));
+}
+
+TEST(Heuristic, shares_a_when_the_tile_is_taller_than_wide) {
+  EXPECT_EQ(cluster(8192, 8192, 8192, true, {256, 128, true}), (Cluster{1, 2}));
+}
+
+TEST(Heuristic, keeps_fast_accumulation_out_of_clusters) {
+  EXPECT_EQ(cluster(8192, 8192, 8192, false), (Cluster{1, 1}));
+}
+
+TEST(Heuristic, does_not_pad_a_short_odd_row_of_tiles) {
+  EXPECT_EQ(cluster(3 * 128, 65536, 8192), (Cluster{1, 1}));
+  EXPECT_EQ(cluster(33 * 128, 65536, 8192), (Cluster{2, 1}));
+}
+
+TEST(Heuristic, makes_strips_of_2048_rows) {
+  EXPECT_EQ(choose_raster({128, 256, true}, {2, 1}).strip, 8);
+  EXPECT_EQ(choose_raster({128, 256, true}, {1, 1}).strip, 16);
+  EXPECT_EQ(choose_raster({64, 64, true}, {1, 1}).strip, 32);
+}
+
+TEST(Heuristic, more_multiprocessors_never_cost_time) {
+  for (const TileChoice& tile : kTiles)
+    for (int sms = 1; sms < 200; ++sms)
+      EXPECT_GE(estimate_cycles({3000, 5000, 700, 2, sms, true}, tile),
+                estimate_cycles({3000, 5000, 700, 2, sms + 1, true}, tile));
+}
+
+}  // namespace
+}  // namespace tilewright

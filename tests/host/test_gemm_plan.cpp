@@ -1,0 +1,459 @@
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/host/fake_target.h"
+
+namespace tilewright::testing {
+namespace {
+
+Plan planned(const Problem& p, const Options& o = {}, const Target& t = fake_gpu()) {
+  Expected<Plan> plan = plan_on(t, p, o);
+  EXPECT_TRUE(plan) << plan.error().message;
+  return plan ? *plan : Plan(nullptr);
+}
+
+RecordedLaunch run(const Plan& plan, const Buffers& buffers = fake_buffers()) {
+  launches().clear();
+  const Status s = plan.run(buffers);
+  EXPECT_FALSE(s) << s->message;
+  EXPECT_EQ(launches().size(), 1u);
+  return launches().empty() ? RecordedLaunch{} : launches().back();
+}
+
+RecordedLaunch run(const Problem& p, const Options& o = {}) { return run(planned(p, o)); }
+
+/// The broken rule, or nothing.
+std::string can_plan(const Problem& p) {
+  const Expected<Plan> plan = plan_on(fake_gpu(), p, {});
+  return plan ? "" : plan.error().rule;
+}
+
+TEST(Plan, launches_once_with_the_grid_of_resident_ctas) {
+  Problem p = small_problem();
+  p.m = p.n = p.k = 8192;
+  const Plan plan = planned(p);
+  EXPECT_EQ(plan.info().kernel, "fp8_128x256_e4m3_e4m3_o2_promoted");
+  EXPECT_EQ(plan.info().path, "wgmma");
+  EXPECT_EQ(plan.info().cluster, (Shape2{2, 1}));
+  EXPECT_EQ(plan.info().raster, schedule::Raster::along_n);
+  EXPECT_EQ(plan.info().swizzle, 8);
+  EXPECT_EQ(plan.info().stages, 4);
+  EXPECT_EQ(plan.workspace_bytes(), 0);
+  const RecordedLaunch l = run(plan);
+  EXPECT_EQ(l.launch.grid_ctas, 132u);
+  EXPECT_EQ(l.launch.cluster_ctas, 2u);
+  EXPECT_EQ(l.params.tiles.clusters_total, 64u * 32 / 2);
+  EXPECT_TRUE(l.params.d_tma);
+}
+
+TEST(Plan, describes_operands_to_the_copy_unit) {
+  Problem p = small_problem();
+  p.a.ld = 2048;
+  p.d.ld = 1000;
+  p.l = 3;
+  Options o;
+  o.tile = Shape2{128, 256};
+  o.cluster = Shape2{2, 1};
+  const RecordedLaunch l = run(p, o);
+  const TensorMapSpec a = decode_for_emulator(l.params.a_map);
+  EXPECT_EQ(a.base, reinterpret_cast<void*>(0x100000));
+  EXPECT_EQ(a.extent, (std::array<uint64_t, 5>{1024, 512, 3}));
+  EXPECT_EQ(a.strides, (std::array<uint64_t, 4>{2048, 2048 * 512}));
+  EXPECT_EQ(a.box, (std::array<uint32_t, 5>{128, 128, 1}));
+  const TensorMapSpec b = decode_for_emulator(l.params.b_map);
+  EXPECT_EQ(b.box, (std::array<uint32_t, 5>{128, 128, 1}));  // half of 256 rows each, multicast
+  const TensorMapSpec d = decode_for_emulator(l.params.d_map);
+  EXPECT_EQ(d.extent, (std::array<uint64_t, 5>{768, 512, 3}));
+  EXPECT_EQ(d.strides, (std::array<uint64_t, 4>{2000, 2000 * 512}));
+  EXPECT_EQ(d.box, (std::array<uint32_t, 5>{64, 16, 1}));
+  EXPECT_EQ(d.swizzle, Swizzle::b128);
+}
+
+TEST(Plan, writes_eight_bit_output_through_the_narrow_swizzle) {
+  Problem p = small_problem();
+  p.d.type = DType::e5m2;
+  p.saturate = false;
+  const RecordedLaunch l = run(p);
+  EXPECT_EQ(decode_for_emulator(l.params.d_map).swizzle, Swizzle::b64);
+  EXPECT_FALSE(l.params.saturate);
+  EXPECT_EQ(l.params.d_type, DType::e5m2);
+}
+
+TEST(Plan, multiplies_the_factors_and_passes_the_device_ones_on) {
+  Problem p = small_problem();
+  p.alpha = 2;
+  p.scale_a = 3;
+  p.scale_b = 5;
+  p.scale_d = 7;
+  p.beta = 11;
+  Buffers buffers = fake_buffers();
+  const float device[5] = {};
+  buffers.alpha = &device[0];
+  buffers.scale_a = &device[1];
+  buffers.scale_b = &device[2];
+  buffers.scale_d = &device[3];
+  buffers.beta = &device[4];
+  const RecordedLaunch l = run(planned(p), buffers);
+  EXPECT_EQ(l.params.scale, 210);
+  EXPECT_EQ(l.params.beta, 77);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(l.params.scale_device[i], &device[i]);
+  EXPECT_EQ(l.params.beta_device[0], &device[4]);
+  EXPECT_EQ(l.params.beta_device[1], &device[3]);
+  EXPECT_EQ(l.params.c, buffers.c);
+}
+
+TEST(Plan, never_touches_c_when_beta_is_zero) {
+  Problem p = small_problem();
+  p.c.ld = -5;  // nor looks at what is said of it
+  Buffers buffers = fake_buffers();
+  const float factor = 0;
+  buffers.beta = &factor;
+  const RecordedLaunch with_pointer = run(planned(p), buffers);
+  EXPECT_EQ(with_pointer.params.c, nullptr);
+  EXPECT_EQ(with_pointer.params.beta, 0);
+  EXPECT_EQ(with_pointer.params.beta_device[0], nullptr);
+  buffers.c = nullptr;
+  run(planned(p), buffers);
+}
+
+TEST(Plan, never_touches_a_and_b_when_alpha_or_k_is_zero) {
+  for (const bool by_k : {false, true}) {
+    Problem p = small_problem();
+    p.beta = 1;
+    if (by_k) {
+      p.k = 0;
+    } else {
+      p.alpha = 0;
+    }
+    Buffers buffers = fake_buffers();
+    buffers.a = buffers.b = nullptr;
+    const float nan_on_device = 0;
+    buffers.scale_a = &nan_on_device;
+    const RecordedLaunch l = run(planned(p), buffers);
+    EXPECT_EQ(l.params.k_tiles, 0u);
+    EXPECT_GE(l.params.group_tiles, 1u);
+    EXPECT_EQ(l.params.scale, 0);
+    for (const float* factor : l.params.scale_device) EXPECT_EQ(factor, nullptr);
+    EXPECT_EQ(l.params.a, nullptr);
+    EXPECT_EQ(l.params.beta, 1);
+  }
+}
+
+TEST(Case, C62_no_output_is_success_and_launches_nothing) {
+  for (int which = 0; which < 3; ++which) {
+    Problem p = small_problem();
+    (which == 0 ? p.m : which == 1 ? p.n : p.l) = 0;
+    const Plan plan = planned(p);
+    EXPECT_EQ(plan.info().grid_ctas, 0);
+    launches().clear();
+    EXPECT_FALSE(plan.run({}));
+    EXPECT_TRUE(launches().empty());
+  }
+}
+
+TEST(Plan, counts_promotions_as_groups_the_first_included) {
+  const auto promotions = [](int64_t k, int64_t interval, Accumulation accumulation = Accumulation::promoted) {
+    Problem p = small_problem();
+    p.k = k;
+    p.interval = interval;
+    p.accumulation = accumulation;
+    return planned(p).info().promotions;
+  };
+  EXPECT_EQ(promotions(1024, 4), 8);
+  EXPECT_EQ(promotions(1024, 1), 32);
+  EXPECT_EQ(promotions(1040, 4), 9);
+  EXPECT_EQ(promotions(1040, 8), 5);
+  EXPECT_EQ(promotions(1024, 4096), 1);  // an interval longer than K promotes once
+  EXPECT_EQ(promotions(0, 4), 0);
+  EXPECT_EQ(promotions(1024, 4, Accumulation::fast), 1);
+}
+
+TEST(Plan, gives_long_intervals_to_kernels_whose_temporary_lasts) {
+  Problem p = small_problem();
+  p.m = p.n = p.k = 8192;
+  p.interval = 16;
+  const Plan plan = planned(p);
+  EXPECT_NE(plan.info().tile, (Shape2{128, 256}));
+  EXPECT_EQ(plan.info().group_tiles, 4);
+  // One group over all of K: the temporary is never needed, every tile will do.
+  p.interval = 256;
+  EXPECT_EQ(planned(p).info().tile, (Shape2{128, 256}));
+  EXPECT_EQ(planned(p).info().group_tiles, 64);
+}
+
+TEST(Plan, gives_short_intervals_to_their_own_kernels) {
+  Problem p = small_problem();
+  p.interval = 2;
+  EXPECT_EQ(planned(p).info().kernel, "fp8_128x128_e4m3_e4m3_o2_promoted_i2");
+  EXPECT_EQ(planned(p).info().group_tiles, 0);
+}
+
+TEST(Plan, prefers_kernels_without_a_temporary_for_fast_accumulation) {
+  Problem p = small_problem();
+  p.m = p.n = p.k = 8192;
+  p.accumulation = Accumulation::fast;
+  p.interval = 3;  // not looked at
+  const Plan plan = planned(p);
+  EXPECT_EQ(plan.info().kernel, "fp8_128x256_e4m3_e4m3_o2_fast");
+  EXPECT_EQ(plan.info().cluster, (Shape2{1, 1}));
+  EXPECT_EQ(plan.info().group_tiles, 64);
+  p.a.ld = 8193;
+  EXPECT_EQ(planned(p).info().kernel, "fp8_64x128_e4m3_e4m3_o2_promoted_copy");
+  EXPECT_EQ(planned(p).info().group_tiles, 64);
+}
+
+TEST(Case, C37_a_base_off_by_bytes_takes_other_loads_or_is_refused_by_name) {
+  for (const int past : {1, 2, 4, 8}) {
+    Problem p = small_problem();
+    p.b.alignment = past;
+    const Plan plan = planned(p);
+    EXPECT_FALSE(plan.info().tma_load);
+    Buffers buffers = fake_buffers();
+    buffers.b = reinterpret_cast<void*>(uintptr_t{0x200000} + static_cast<uintptr_t>(past));
+    run(plan, buffers);
+    const Status refused = planned(small_problem()).run(buffers);
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->code, ErrorCode::alignment);
+    EXPECT_NE(refused->message.find("B: address is " + std::to_string(past) + " modulo 16"), std::string::npos);
+  }
+}
+
+TEST(Case, C38_a_row_stride_off_16_bytes_takes_other_loads_and_stores) {
+  Problem p = small_problem();
+  p.k = 1000;  // packed rows of 1000 bytes
+  EXPECT_FALSE(planned(p).info().tma_load);
+  EXPECT_EQ(planned(p).info().tile, (Shape2{64, 128}));
+  p = small_problem();
+  p.n = 1733;
+  p.d.type = DType::f32;
+  EXPECT_TRUE(planned(p).info().tma_load);
+  EXPECT_FALSE(planned(p).info().tma_store);
+  EXPECT_EQ(run(p).params.d_ld, 1733);
+}
+
+TEST(Case, C44_size_one_dimensions_have_any_stride) {
+  Problem p = small_problem();
+  p.l = 1;
+  p.a.batch_stride = (int64_t{1} << 62);
+  p.b.batch_stride = -3;
+  p.d.batch_stride = 0;
+  EXPECT_TRUE(planned(p).info().tma_load);
+  p = small_problem();
+  p.m = 1;
+  p.a.ld = 7;
+  p.d.ld = 3;
+  const Plan row = planned(p);
+  EXPECT_TRUE(row.info().tma_load);
+  EXPECT_TRUE(row.info().tma_store);
+  p = small_problem();
+  p.k = 1;
+  p.a.layout = Layout::column_major;  // a column of elements: K has one
+  EXPECT_EQ(run(p).params.lda, 1);
+}
+
+TEST(Case, C46_tensor_maps_are_aligned_inside_the_parameters) {
+  static_assert(alignof(TensorMap) >= 64);
+  static_assert(offsetof(kernels::Fp8GemmParams, a_map) % 64 == 0);
+  static_assert(offsetof(kernels::Fp8GemmParams, b_map) % 64 == 0);
+  static_assert(offsetof(kernels::Fp8GemmParams, d_map) % 64 == 0);
+  struct AfterEightBytes {
+    uint64_t first;
+    TensorMap map;
+  };
+  static_assert(offsetof(AfterEightBytes, map) % 64 == 0);
+}
+
+TEST(Case, C47_one_of_four_operand_layouts_runs_and_the_others_say_so) {
+  int runs = 0;
+  for (const Layout a : {Layout::row_major, Layout::column_major})
+    for (const Layout b : {Layout::row_major, Layout::column_major}) {
+      Problem p = small_problem();
+      p.a.layout = a;
+      p.b.layout = b;
+      const Expected<Plan> plan = plan_on(fake_gpu(), p, {});
+      const bool k_major = a == Layout::row_major && b == Layout::column_major;
+      EXPECT_EQ(plan.has_value(), k_major);
+      if (!plan) {
+        EXPECT_EQ(plan.error().rule, "layout.k_major");
+        EXPECT_EQ(plan.error().code, ErrorCode::not_supported);
+      }
+      runs += plan.has_value();
+    }
+  EXPECT_EQ(runs, 1);
+}
+
+TEST(Case, C52_batch_strides_are_honoured_and_zero_broadcasts) {
+  Problem p = small_problem();
+  p.l = 4;
+  p.a.batch_stride = 0;
+  p.b.batch_stride = 2 * 768 * 1024;
+  const RecordedLaunch l = run(p);
+  EXPECT_EQ(l.params.a_batch_step, 0u);
+  EXPECT_EQ(l.params.b_batch_step, 1u);
+  EXPECT_EQ(decode_for_emulator(l.params.a_map).extent[2], 1u);
+  EXPECT_EQ(decode_for_emulator(l.params.b_map).extent[2], 4u);
+  EXPECT_EQ(decode_for_emulator(l.params.b_map).strides[1], 2u * 768 * 1024);
+  p.a.batch_stride = 100;  // not a multiple of 16: other loads, same stride
+  EXPECT_EQ(run(p).params.a_batch_stride, 100);
+  p.d.batch_stride = 0;
+  EXPECT_EQ(can_plan(p), "batch_stride.d");
+  p.d.ld = 4 * 768;  // batches side by side in one wide matrix
+  p.d.batch_stride = 768;
+  EXPECT_EQ(can_plan(p), "");
+  p.d.batch_stride = 767;
+  EXPECT_EQ(can_plan(p), "batch_stride.d");
+}
+
+TEST(Plan, exchanges_the_operands_for_a_column_major_d) {
+  Problem p = small_problem();
+  p.a.type = DType::e5m2;
+  p.d.layout = Layout::column_major;
+  p.c = p.d;
+  p.beta = 1;
+  Options o;
+  o.tile = Shape2{256, 128};
+  o.cluster = Shape2{2, 1};
+  o.raster = schedule::Raster::along_m;
+  p.b.type = DType::e5m2;
+  const Plan plan = planned(p, o);
+  EXPECT_TRUE(plan.info().exchanged);
+  EXPECT_EQ(plan.info().kernel, "fp8_128x256_e5m2_e5m2_o2_promoted");
+  EXPECT_EQ(plan.info().tile, (Shape2{256, 128}));
+  EXPECT_EQ(plan.info().cluster, (Shape2{2, 1}));
+  EXPECT_EQ(plan.info().raster, schedule::Raster::along_m);
+  const RecordedLaunch l = run(plan);
+  EXPECT_EQ(l.params.m, 768u);
+  EXPECT_EQ(l.params.n, 512u);
+  EXPECT_EQ(l.params.a, fake_buffers().b);
+  EXPECT_EQ(l.params.tiles.cluster_n, 2u);
+  EXPECT_EQ(l.params.tiles.raster, schedule::Raster::along_n);
+  EXPECT_EQ(l.params.d_ld, 512);
+  EXPECT_EQ(l.params.c_ld, 512);
+}
+
+TEST(Plan, names_exchanged_operands_as_the_caller_knows_them) {
+  Problem p = small_problem();
+  p.d.layout = Layout::column_major;
+  Buffers buffers = fake_buffers();
+  buffers.a = reinterpret_cast<void*>(0x100004);
+  const Status s = planned(p).run(buffers);
+  ASSERT_TRUE(s);
+  EXPECT_EQ(s->message.substr(0, 2), "A:");
+}
+
+TEST(Plan, updates_c_in_place) {
+  Problem p = small_problem();
+  p.beta = 1;
+  Buffers buffers = fake_buffers();
+  buffers.c = buffers.d;
+  EXPECT_EQ(run(planned(p), buffers).params.c, buffers.d);
+}
+
+TEST(Case, C94_the_multiprocessor_limit_is_honoured_and_clusters_that_do_not_fit_give_way) {
+  Problem p = small_problem();
+  p.m = p.n = p.k = 8192;
+  Options o;
+  o.max_sms = 100;
+  EXPECT_EQ(run(p, o).launch.grid_ctas, 100u);
+  o.max_sms = 101;
+  EXPECT_EQ(run(p, o).launch.grid_ctas, 100u);  // whole clusters of two
+  o.max_sms = 1;
+  EXPECT_EQ(run(p, o).launch.grid_ctas, 1u);
+  EXPECT_EQ(planned(p, o).info().cluster, (Shape2{1, 1}));
+  o.max_sms = 1000;
+  EXPECT_EQ(run(p, o).launch.grid_ctas, 132u);
+
+  o = {};
+  o.cluster = Shape2{2, 2};
+  EXPECT_EQ(run(p, o).launch.grid_ctas, 120u);  // 30 clusters of four are resident
+  fake_resident(2) = 0;
+  const Plan fallen_back = planned(p);
+  fake_resident(2) = 66;
+  EXPECT_EQ(fallen_back.info().cluster, (Shape2{1, 1}));
+  EXPECT_NE(fallen_back.info().why.find("clusters of 2x1 do not fit"), std::string::npos);
+}
+
+TEST(Plan, launches_no_more_ctas_than_tiles) {
+  Problem p = small_problem();
+  p.m = p.n = 100;
+  Options o;
+  o.tile = Shape2{128, 128};
+  EXPECT_EQ(run(p, o).launch.grid_ctas, 1u);
+  o.cluster = Shape2{2, 1};  // larger than useful: the other CTA computes nothing that is stored
+  EXPECT_EQ(run(p, o).launch.grid_ctas, 2u);
+}
+
+TEST(Plan, sizes_the_emulated_chip_for_three_tiles_a_cta) {
+  Problem p = small_problem();
+  Options o;
+  o.tile = Shape2{128, 128};
+  Plan plan = planned(p, o, fake_emulator());
+  EXPECT_EQ(plan.info().tiles, 24);
+  EXPECT_EQ(plan.info().grid_ctas, 8);
+  o.max_sms = 5;
+  EXPECT_EQ(planned(p, o, fake_emulator()).info().grid_ctas, 5);
+  p.m = p.n = 128;
+  o.max_sms.reset();
+  EXPECT_EQ(planned(p, o, fake_emulator()).info().grid_ctas, 1);
+}
+
+TEST(Case, C49_C50_addresses_around_2_to_the_31_elements_are_64_bit) {
+  const struct {
+    int64_t rows, columns;
+  } shapes[] = {{131072, 16384}, {4194305, 512}, {175000, 12288}, {536870913, 4}, {2147483647, 1}};
+  for (const auto& shape : shapes) {
+    for (const bool tall_d : {false, true}) {
+      Problem p = small_problem();
+      p.m = shape.rows;
+      p.n = tall_d ? shape.columns : 16;
+      p.k = tall_d ? 16 : shape.columns;
+      p.a.ld = tall_d ? 16 : (shape.columns + 15) / 16 * 16;
+      p.b.ld = p.a.ld;
+      p.d.ld = (p.n + 7) / 8 * 8;
+      Options o;
+      o.tile = Shape2{128, 128};
+      o.cluster = Shape2{1, 1};
+      const RecordedLaunch l = run(p, o);
+      const TensorMapSpec a = decode_for_emulator(l.params.a_map), d = decode_for_emulator(l.params.d_map);
+      EXPECT_EQ((a.extent[1] - 1) * a.strides[0], static_cast<uint64_t>((shape.rows - 1) * p.a.ld));
+      EXPECT_EQ((d.extent[1] - 1) * d.strides[0], static_cast<uint64_t>((shape.rows - 1) * p.d.ld * 2));
+      EXPECT_EQ(l.params.d_ld, p.d.ld);
+      EXPECT_EQ(l.params.tiles.clusters_total, static_cast<uint64_t>((shape.rows + 127) / 128 * ((p.n + 127) / 128)));
+    }
+  }
+}
+
+TEST(Plan, runs_from_many_threads_at_once) {
+  const Plan plan = planned(small_problem());
+  std::vector<std::thread> threads;
+  std::vector<size_t> counts(8);
+  for (size_t t = 0; t < counts.size(); ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 200; ++i)
+        if (plan.run(fake_buffers())) return;
+      counts[t] = launches().size();
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  for (const size_t count : counts) EXPECT_EQ(count, 200u);
+}
+
+TEST(Plan, every_kernel_of_the_list_can_be_asked_for) {
+  for (int i = 0; i < fake_kernels().count; ++i) {
+    const kernels::Fp8KernelId& id = fake_kernels().kernels[i].id;
+    Problem p = small_problem();
+    p.a.type = id.a;
+    p.b.type = id.b;
+    p.d.type = id.out_bytes == 1 ? DType::e4m3 : id.out_bytes == 2 ? DType::bf16 : DType::f32;
+    p.accumulation = id.promoted ? Accumulation::promoted : Accumulation::fast;
+    p.interval = id.interval == 0 ? 4 : id.interval;
+    Options o;
+    o.tile = Shape2{id.tile_m, id.tile_n};
+    o.load = id.load == kernels::Load::copy ? LoadKind::copy : LoadKind::tma;
+    EXPECT_EQ(planned(p, o).info().kernel, kernels::fp8_kernel_name(id));
+  }
+}
+
+}  // namespace
+}  // namespace tilewright::testing

@@ -1,0 +1,257 @@
+// Each rule of the table, broken once from a problem that otherwise runs.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+#include <string>
+
+#include "tests/host/fake_target.h"
+
+namespace tilewright::testing {
+namespace {
+
+/// All that a plan and a run depend on.
+struct Case {
+  Problem problem = small_problem();
+  Options options;
+  Target target = fake_gpu();
+  Buffers buffers = fake_buffers();
+  int two_cta_clusters = 66;
+};
+
+Status outcome(const Case& c) {
+  fake_resident(2) = c.two_cta_clusters;
+  const Expected<Plan> plan = plan_on(c.target, c.problem, c.options);
+  fake_resident(2) = 66;
+  if (!plan) return plan.error();
+  return plan->run(c.buffers);
+}
+
+struct Flip {
+  const char* rule;
+  std::function<void(Case&)> breaks;
+  const char* found;    // in the message
+  const char* nearest;  // in the message, after "nearest legal: "
+};
+
+const Flip kFlips[] = {
+    {"extent.range", [](Case& c) { c.problem.m = -1; }, "m: -1", "0"},
+    {"extent.range", [](Case& c) { c.problem.k = int64_t{1} << 31; }, "k: 2147483648", "2147483647"},
+    {"type.ab", [](Case& c) { c.problem.b.type = DType::f16; }, "B: type f16", "e4m3"},
+    {"type.c",
+     [](Case& c) {
+       c.problem.beta = 1;
+       c.problem.c.type = DType::e4m3;
+     },
+     "C: type e4m3", "f16"},
+    {"type.d", [](Case& c) { c.problem.d.type = DType::s32; }, "D: type s32", "f16"},
+    {"layout.k_major", [](Case& c) { c.problem.a.layout = Layout::column_major; }, "A: layout column_major",
+     "row_major"},
+    {"layout.k_major", [](Case& c) { c.problem.b.layout = Layout::row_major; }, "B: layout row_major", "column_major"},
+    {"layout.c",
+     [](Case& c) {
+       c.problem.beta = 1;
+       c.problem.c.layout = Layout::column_major;
+     },
+     "C: layout column_major", "row_major"},
+    {"ld.length", [](Case& c) { c.problem.a.ld = 1023; }, "A: leading dimension 1023", "1024"},
+    {"ld.length", [](Case& c) { c.problem.d.ld = -768; }, "D: leading dimension -768", "768"},
+    {"stride.range", [](Case& c) { c.problem.d.ld = int64_t{1} << 39; }, "D: leading dimension 549755813888 of 2 bytes",
+     "549755813887"},
+    {"stride.range",
+     [](Case& c) {
+       c.problem.l = 2;
+       c.problem.b.batch_stride = int64_t{1} << 40;
+     },
+     "B: batch stride 1099511627776", "1099511627775"},
+    {"batch_stride.sign",
+     [](Case& c) {
+       c.problem.l = 2;
+       c.problem.a.batch_stride = -16;
+     },
+     "A: batch stride -16", "0"},
+    {"batch_stride.d",
+     [](Case& c) {
+       c.problem.l = 3;
+       c.problem.d.batch_stride = 0;
+     },
+     "D: batch stride 0", "393216"},
+    {"batch_stride.d",
+     [](Case& c) {
+       c.problem.l = 3;
+       c.problem.d.batch_stride = 512 * 768 - 1;
+     },
+     "D: batch stride 393215", "393216"},
+    {"operand.span",
+     [](Case& c) {
+       c.problem.m = 1 << 20;
+       c.problem.a.ld = int64_t{1} << 30;
+     },
+     "A: 1048576 lines of stride 1073741824", "smaller"},
+    {"alignment.value", [](Case& c) { c.problem.a.alignment = 12; }, "A: alignment 12", "8"},
+    {"alignment.value", [](Case& c) { c.problem.d.alignment = 1; }, "D: alignment 1", "2"},
+    {"interval.value", [](Case& c) { c.problem.interval = 0; }, "interval: 0", "1"},
+    {"interval.value", [](Case& c) { c.problem.interval = -4; }, "interval: -4", "1"},
+    {"interval.value", [](Case& c) { c.problem.interval = 3; }, "interval: 3", "2 or 4"},
+    {"interval.value", [](Case& c) { c.problem.interval = 6; }, "interval: 6", "4 or 8"},
+    {"interval.kernel",
+     [](Case& c) {
+       c.problem.interval = 1;
+       c.options.tile = Shape2{128, 256};
+     },
+     "interval: 1 on tile 128x256", "4, or tile 128x128"},
+    {"interval.kernel",
+     [](Case& c) {
+       c.problem.interval = 2;
+       c.problem.a.type = DType::e5m2;
+     },
+     "interval: 2", "4"},
+    {"interval.kernel",
+     [](Case& c) {
+       c.problem.interval = 8;
+       c.options.tile = Shape2{128, 256};
+     },
+     "interval: 8 on tile 128x256", "4, or tile 128x192"},
+    {"tile.built", [](Case& c) { c.options.tile = Shape2{256, 256}; }, "tile: 256x256", "128x256"},
+    {"tile.built", [](Case& c) { c.options.tile = Shape2{0, 128}; }, "tile: 0x128", "128x128"},
+    {"cluster.shape", [](Case& c) { c.options.cluster = Shape2{3, 1}; }, "cluster: 3x1", "2x1"},
+    {"cluster.shape", [](Case& c) { c.options.cluster = Shape2{1, 0}; }, "cluster: 1x0", "1x1"},
+    {"cluster.copy",
+     [](Case& c) {
+       c.problem.a.ld = 1025;
+       c.options.cluster = Shape2{2, 1};
+     },
+     "cluster: 2x1", "1x1"},
+    {"cluster.resident",
+     [](Case& c) {
+       c.options.cluster = Shape2{2, 1};
+       c.two_cta_clusters = 0;
+     },
+     "cluster: 2x1 on 132", "1x1"},
+    {"cluster.resident",
+     [](Case& c) {
+       c.options.cluster = Shape2{2, 1};
+       c.options.max_sms = 1;
+     },
+     "cluster: 2x1 on 1", "1x1"},
+    {"swizzle.value", [](Case& c) { c.options.swizzle = 0; }, "swizzle: 0", "1"},
+    {"stages.value", [](Case& c) { c.options.stages = 1; }, "stages: 1", "2"},
+    {"stages.value",
+     [](Case& c) {
+       c.options.tile = Shape2{128, 256};
+       c.options.stages = 5;
+     },
+     "stages: 5 of 49152 bytes", "4"},
+    {"sms.value", [](Case& c) { c.options.max_sms = 0; }, "max_sms: 0", "1"},
+    {"tiles.count",
+     [](Case& c) {
+       c.problem.m = (int64_t{1} << 31) - 1;
+       c.problem.n = c.problem.k = 64;
+       c.problem.l = 128;
+       c.problem.a.batch_stride = c.problem.b.batch_stride = 0;
+       c.options.tile = Shape2{64, 64};
+     },
+     "tiles: 33554432 x 1 x 128", "a larger tile"},
+    {"load.tma",
+     [](Case& c) {
+       c.problem.b.ld = 1032;
+       c.options.load = LoadKind::tma;
+     },
+     "B: leading dimension 1032", "multiples of 16 bytes"},
+    {"store.tma",
+     [](Case& c) {
+       c.problem.d.ld = 769;
+       c.options.store = StoreKind::tma;
+     },
+     "D: leading dimension 769", "multiples of 8 elements"},
+    {"device.gpu", [](Case& c) { c.target.kernels = {}; }, "", ""},  // see below: planned through gpu_target
+    {"device.current",
+     [](Case& c) { c.target.current_ordinal = [] { return Expected<int>(1); }; }, "device: GPU 1 is current", "GPU 0"},
+    {"pointer.null", [](Case& c) { c.buffers.b = nullptr; }, "B: null", "memory"},
+    {"pointer.null", [](Case& c) { c.buffers.d = nullptr; }, "D: null", "memory"},
+    {"pointer.null",
+     [](Case& c) {
+       c.problem.beta = 1;
+       c.buffers.c = nullptr;
+     },
+     "C: null", "memory"},
+    {"pointer.alignment", [](Case& c) { c.buffers.a = reinterpret_cast<void*>(0x100001); },
+     "A: address is 1 modulo 16", "Operand::alignment is 1"},
+    {"pointer.alignment", [](Case& c) { c.buffers.d = reinterpret_cast<void*>(0x400008); },
+     "D: address is 8 modulo 16", "Operand::alignment is 8"},
+    {"pointer.in_place", [](Case& c) { c.buffers.d = const_cast<void*>(c.buffers.a); }, "D: the address of A",
+     "memory of its own"},
+    {"pointer.in_place",
+     [](Case& c) {
+       c.problem.beta = 1;
+       c.problem.c.ld = 1024;
+       c.buffers.c = c.buffers.d;
+     },
+     "another type or stride", "C's type and strides"},
+};
+
+TEST(GemmRules, the_problem_that_each_flip_breaks_runs) {
+  const Status s = outcome(Case{});
+  EXPECT_FALSE(s) << s->message;
+}
+
+TEST(GemmRules, each_broken_rule_is_named_with_the_value_found_and_the_nearest_legal_one) {
+  for (const Flip& flip : kFlips) {
+    if (flip.rule == std::string("device.gpu")) continue;
+    Case c;
+    flip.breaks(c);
+    const Status s = outcome(c);
+    SCOPED_TRACE(std::string(flip.rule) + " " + flip.found);
+    ASSERT_TRUE(s);
+    EXPECT_EQ(s->rule, flip.rule) << s->message;
+    const size_t nearest = s->message.find("nearest legal: ");
+    ASSERT_NE(nearest, std::string::npos) << s->message;
+    EXPECT_NE(s->message.find(flip.found), std::string::npos) << s->message;
+    EXPECT_NE(s->message.find(flip.nearest, nearest), std::string::npos) << s->message;
+  }
+}
+
+TEST(GemmRules, every_rule_of_the_table_is_flipped) {
+  std::set<std::string> flipped;
+  for (const Flip& flip : kFlips) flipped.insert(flip.rule);
+  for (const Rule& rule : gemm_rules()) EXPECT_EQ(flipped.count(rule.name), 1u) << rule.name;
+}
+
+TEST(GemmRules, a_gpu_that_is_absent_old_or_not_built_for_is_refused) {
+  const GpuLimits h200{.ordinal = 0, .major = 9, .minor = 0, .sms = 132, .l2_bytes = 0};
+  EXPECT_TRUE(gpu_target(h200, fake_kernels()).has_value());
+  GpuLimits ampere = h200;
+  ampere.major = 8;
+  const auto expect_refused = [](const Expected<Target>& target, const std::string& found) {
+    ASSERT_FALSE(target);
+    EXPECT_EQ(target.error().rule, "device.gpu");
+    EXPECT_EQ(target.error().code, ErrorCode::no_device);
+    EXPECT_NE(target.error().message.find(found), std::string::npos) << target.error().message;
+  };
+  expect_refused(gpu_target(ampere, fake_kernels()), "compute capability 8.0");
+  expect_refused(gpu_target(h200, {}), "no kernels in this build");
+  expect_refused(gpu_target(Error{ErrorCode::no_device, "x", "no driver"}, fake_kernels()), "no driver");
+}
+
+TEST(Case, C92_what_is_planned_runs_and_what_is_refused_gives_its_reason) {
+  // A query and a launch share one check: whatever plan_on accepts, run() launches.
+  launches().clear();
+  for (const int64_t m : {1, 63, 64, 65, 512})
+    for (const int64_t k : {0, 1, 127, 128, 129})
+      for (const int64_t interval : {1, 2, 4, 8, 1024}) {
+        Case c;
+        c.problem.m = m;
+        c.problem.k = k;
+        c.problem.interval = interval;
+        const Status s = outcome(c);
+        if (s) {
+          EXPECT_EQ(s->rule, "interval.kernel") << s->message;
+          EXPECT_LT(interval, 4) << s->message;
+          EXPECT_NE(k % 16, 0) << s->message;
+        }
+      }
+  EXPECT_GT(launches().size(), 80u);
+}
+
+}  // namespace
+}  // namespace tilewright::testing

@@ -1,0 +1,43 @@
+#include <gtest/gtest.h>
+
+#include "tilewright/numeric/dtype.h"
+
+namespace tilewright {
+namespace {
+
+static_assert(dtype_of<e4m3> == DType::e4m3 && dtype_of<float> == DType::f32 &&
+              dtype_of<int8_t> == DType::s8);
+static_assert(dtype_of<bf16> == DType::bf16 && dtype_of<e2m1> == DType::e2m1 &&
+              dtype_of<double> == DType::f64);
+static_assert(bytes_of(DType::e2m1, 5) == 3 && bytes_of(DType::f16, 5) == 10 && bits_of(DType::e2m1) == 4);
+
+TEST(DType, both_names_of_every_type_parse_in_any_case) {
+  for (const auto& row : detail::kDTypes) {
+    EXPECT_EQ(name_of(row.type), std::string(row.name));
+    ASSERT_TRUE(parse_dtype(row.name));
+    EXPECT_EQ(*parse_dtype(row.name), row.type);
+    ASSERT_TRUE(parse_dtype(row.long_name));
+    EXPECT_EQ(*parse_dtype(row.long_name), row.type);
+  }
+  EXPECT_EQ(*parse_dtype("FLOAT8e4m3fn"), DType::e4m3);
+  EXPECT_EQ(*parse_dtype("BFloat16"), DType::bf16);
+}
+
+TEST(DType, unknown_names_are_refused_with_the_list) {
+  for (const char* text : {"", "float", "e4m3fn ", "Float16x", "f"}) {
+    const auto parsed = parse_dtype(text);
+    ASSERT_FALSE(parsed) << text;
+    EXPECT_EQ(parsed.error().rule, "dtype.name");
+    EXPECT_NE(parsed.error().message.find("Float8E4M3FN"), std::string::npos);
+  }
+}
+
+template <class... T>
+constexpr bool traits_match() {
+  return ((bits_of(dtype_of<T>) == NumericTraits<T>::bits) && ...);
+}
+static_assert(
+    traits_match<double, float, tf32, f16, bf16, e4m3, e5m2, e2m1, e8m0, int8_t, uint8_t, int32_t>());
+
+}  // namespace
+}  // namespace tilewright
