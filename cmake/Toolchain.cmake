@@ -22,11 +22,14 @@ if(TILEWRIGHT_SANITIZE)
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=undefined>
                       $<$<COMPILE_LANGUAGE:CXX>:-g1>)
   add_link_options(-fsanitize=address,undefined)
+else()
+  # Programs are carried to machines that have a GPU and nothing else.
+  add_link_options(-static-libstdc++ -static-libgcc)
 endif()
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
-# Static: a carried binary runs where no Boost is installed.
 set(Boost_USE_STATIC_LIBS ON)
 find_package(Boost 1.74 REQUIRED COMPONENTS context)
 

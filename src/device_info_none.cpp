@@ -4,9 +4,7 @@
 namespace tilewright {
 namespace {
 
-Error no_cuda() {
-  return {ErrorCode::no_device, "device.gpu", "this build has no CUDA (no nvcc was found)"};
-}
+Error no_cuda() { return {ErrorCode::no_device, "device.gpu", "this build has no CUDA (no nvcc was found)"}; }
 
 }  // namespace
 

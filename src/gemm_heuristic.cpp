@@ -8,10 +8,12 @@ namespace {
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Part of the tensor pipe that a tile keeps busy inside the K loop. One consumer warpgroup (64 rows) cannot cover the
-/// additions between its own groups of MMAs; two cover each other's if a group is longer than those additions.
+/// Part of the tensor pipe that a tile keeps busy inside the K loop. One consumer warpgroup (64 rows) cannot
+/// cover the additions between its own groups of MMAs; two cover each other's if a group is longer than those
+/// additions.
 double pipe_use(const TileChoice& tile) {
-  constexpr double kGapCycles = 140;  // wait, poll, release and 64 additions between two groups of a warpgroup
+  constexpr double kGapCycles =
+      140;  // wait, poll, release and 64 additions between two groups of a warpgroup
   const bool two = tile.tile_m >= 128;
   const int halves = tile.tile_m == 64 && tile.tile_n == 256 && tile.promoted ? 2 : 1;
   // m64nNk32 takes N / 2 cycles; a group has four of them.
@@ -25,7 +27,8 @@ double pipe_use(const TileChoice& tile) {
 
 double estimate_cycles(const TilingQuery& q, const TileChoice& tile) {
   constexpr double kCopyBytesPerCycle = 56;  // into one SM's shared memory, all SMs at work
-  constexpr double kSwitchCycles = 1500;     // between tiles: schedule, first copies, what of the stores does not hide
+  constexpr double kSwitchCycles =
+      1500;  // between tiles: schedule, first copies, what of the stores does not hide
   constexpr double kMacsPerCycle = 4096;
   // A full chip runs at its power limit: copies that the 128 x 256 tile would not make cost clock.
   constexpr double kLeastCopies = 1.0 / 128 + 1.0 / 256, kEnergyOfCopies = 0.3;

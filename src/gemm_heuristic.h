@@ -23,8 +23,8 @@ struct TileChoice {
   friend bool operator==(const TileChoice&, const TileChoice&) = default;
 };
 
-/// Modelled cycles of the whole problem: rounds of tiles over the chip x the slower of MMA and operand traffic, plus
-/// the switch between tiles.
+/// Modelled cycles of the whole problem: rounds of tiles over the chip x the slower of MMA and operand
+/// traffic, plus the switch between tiles.
 double estimate_cycles(const TilingQuery& query, const TileChoice& tile);
 
 /// Index of the cheapest of `tiles` (at least one); the first of equals.

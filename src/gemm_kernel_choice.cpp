@@ -82,10 +82,12 @@ Expected<Load> choose_load(const KernelProblem& p, LoadKind asked, std::string& 
 Expected<bool> choose_store(const KernelProblem& p, StoreKind asked, std::string& why) {
   if (asked == StoreKind::tma && !p.d_bulk) {
     const int64_t size = bits_of(p.d_type) / 8;
-    const std::string found = p.d_alignment < 16 ? "base aligned to " + text(p.d_alignment)
-                                                 : "leading dimension " + text(p.d_ld) + ", batch stride " +
-                                                       text(p.d_batch_stride) + " of " + text(size) + " bytes";
-    return broken(RuleId::store_tma, "D", found, "multiples of " + text(16 / size) + " elements, or direct stores");
+    const std::string found = p.d_alignment < 16
+                                  ? "base aligned to " + text(p.d_alignment)
+                                  : "leading dimension " + text(p.d_ld) + ", batch stride " +
+                                        text(p.d_batch_stride) + " of " + text(size) + " bytes";
+    return broken(RuleId::store_tma, "D", found,
+                  "multiples of " + text(16 / size) + " elements, or direct stores");
   }
   if (asked != StoreKind::direct && !p.d_bulk) why += why.empty() ? "direct stores" : ", direct stores";
   return asked != StoreKind::direct && p.d_bulk;
@@ -93,12 +95,14 @@ Expected<bool> choose_store(const KernelProblem& p, StoreKind asked, std::string
 
 Shape2 tile_of(const Fp8KernelId& id) { return {id.tile_m, id.tile_n}; }
 
-std::string nearest_tile(const std::vector<const Fp8Kernel*>& kernels, const KernelProblem& p, Shape2 wanted) {
+std::string nearest_tile(const std::vector<const Fp8Kernel*>& kernels, const KernelProblem& p,
+                         Shape2 wanted) {
   const auto distance = [&](const Fp8Kernel* k) {
     return std::abs(k->id.tile_m - wanted.m) + std::abs(k->id.tile_n - wanted.n);
   };
-  const auto nearest = std::min_element(kernels.begin(), kernels.end(),
-                                        [&](const auto* x, const auto* y) { return distance(x) < distance(y); });
+  const auto nearest = std::min_element(kernels.begin(), kernels.end(), [&](const auto* x, const auto* y) {
+    return distance(x) < distance(y);
+  });
   return text(p.to_caller(tile_of((*nearest)->id)));
 }
 
@@ -163,8 +167,9 @@ Expected<KernelChoice> choose_kernel(const Target& target, const KernelProblem& 
   choice.kernel = (*found)[static_cast<size_t>(choose_tile(query, tiles))];
   choice.tma_store = *store;
   choice.group_tiles = promotion.group_tiles();
-  choice.why = options.tile ? "tile as asked" : "lowest modelled time of " + text(static_cast<int64_t>(tiles.size())) +
-                                                    " kernels on " + text(sms) + " SMs";
+  choice.why = options.tile ? "tile as asked"
+                            : "lowest modelled time of " + text(static_cast<int64_t>(tiles.size())) +
+                                  " kernels on " + text(sms) + " SMs";
   if (p.exchanged) choice.why += ", D column-major: computed as D^T";
   if (!why.empty()) choice.why += ", " + why;
   return choice;

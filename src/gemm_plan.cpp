@@ -65,7 +65,8 @@ TileGrid grid_of(const PlanState& s, Shape2 cluster) {
 }
 
 /// Clusters of a size that can work at once, at most `sms` multiprocessors' worth.
-Expected<int64_t> resident_clusters(const PlanState& s, int64_t cluster_ctas, int64_t tiles, const Options& options) {
+Expected<int64_t> resident_clusters(const PlanState& s, int64_t cluster_ctas, int64_t tiles,
+                                    const Options& options) {
   int64_t sms = options.max_sms.value_or(s.target.sms);
   if (s.target.device == Device::emulator) {
     if (sms == 0) sms = std::clamp(tiles / kTilesPerCta, cluster_ctas, kLargestChip);
@@ -78,17 +79,13 @@ Expected<int64_t> resident_clusters(const PlanState& s, int64_t cluster_ctas, in
   return std::min<int64_t>(*fit, sms / cluster_ctas);
 }
 
-/// Cluster and grid. A cluster that the planner chose gives way to 1x1 when it does not fit; one that was asked for
-/// is refused.
+/// Cluster and grid. A cluster that the planner chose gives way to 1x1 when it does not fit; one that was
+/// asked for is refused.
 Status set_grid(PlanState& s, const Options& options) {
   const auto& id = s.kernel->id;
   const KernelProblem& p = s.problem;
-  const TilingQuery query{p.m,
-                          p.n,
-                          p.k,
-                          p.l,
-                          s.target.sms > 0 ? s.target.sms : static_cast<int>(kLargestChip),
-                          id.promoted};
+  const TilingQuery query{
+      p.m, p.n, p.k, p.l, s.target.sms > 0 ? s.target.sms : static_cast<int>(kLargestChip), id.promoted};
   Shape2 cluster{1, 1};
   if (options.cluster) {
     cluster = p.to_kernel(*options.cluster);
@@ -108,8 +105,9 @@ Status set_grid(PlanState& s, const Options& options) {
   }
   if (!clusters) return clusters.error();
   if (*clusters < 1)
-    return broken(RuleId::cluster_resident, "cluster", text(p.to_caller(cluster)) + " on " +
-                      text(options.max_sms.value_or(s.target.sms)) + " multiprocessors",
+    return broken(RuleId::cluster_resident, "cluster",
+                  text(p.to_caller(cluster)) + " on " + text(options.max_sms.value_or(s.target.sms)) +
+                      " multiprocessors",
                   ctas > 1 ? "1x1" : "1 multiprocessor or more");
   const TileGrid grid = grid_of(s, cluster);
   if (grid.tiles > std::numeric_limits<int32_t>::max())
@@ -117,15 +115,16 @@ Status set_grid(PlanState& s, const Options& options) {
                   text(grid.tiles_m) + " x " + text(grid.tiles_n) + " x " + text(p.l) + " batches",
                   "a larger tile or fewer batches");
 
-  RasterChoice raster =
-      choose_raster({id.tile_m, id.tile_n, id.promoted}, {static_cast<int>(cluster.m), static_cast<int>(cluster.n)});
+  RasterChoice raster = choose_raster({id.tile_m, id.tile_n, id.promoted},
+                                      {static_cast<int>(cluster.m), static_cast<int>(cluster.n)});
   using schedule::Raster;
   const auto flip = [&](Raster r) {
     if (!p.exchanged) return r;
     return r == Raster::along_m ? Raster::along_n : Raster::along_m;
   };
   if (options.raster) raster.raster = flip(*options.raster);
-  if (options.swizzle) raster.strip = std::min<int64_t>(*options.swizzle, std::numeric_limits<int32_t>::max());
+  if (options.swizzle)
+    raster.strip = std::min<int64_t>(*options.swizzle, std::numeric_limits<int32_t>::max());
   s.params.tiles = schedule::TileSchedule::make(
       static_cast<uint32_t>(grid.tiles_m), static_cast<uint32_t>(grid.tiles_n), static_cast<uint32_t>(p.l),
       static_cast<uint32_t>(cluster.m), static_cast<uint32_t>(cluster.n), raster.raster,
@@ -227,7 +226,8 @@ Expected<Target> gpu_target(const Expected<GpuLimits>& gpu, kernels::Fp8KernelTa
     return broken(RuleId::device_gpu, "GPU", "no kernels in this build", "the emulated machine");
   if (!gpu) return broken(RuleId::device_gpu, "GPU", gpu.error().message, "the emulated machine");
   if (gpu->major != 9 || gpu->minor != 0)
-    return broken(RuleId::device_gpu, "GPU", "compute capability " + text(gpu->major) + "." + text(gpu->minor), "9.0");
+    return broken(RuleId::device_gpu, "GPU",
+                  "compute capability " + text(gpu->major) + "." + text(gpu->minor), "9.0");
   Target target;
   target.device = Device::gpu;
   target.kernels = kernels;

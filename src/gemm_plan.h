@@ -1,4 +1,5 @@
-// From a problem and a target to a bound kernel. The target is a value, so that every path is tested without a device.
+// From a problem and a target to a bound kernel. The target is a value, so that every path is tested without
+// a device.
 #pragma once
 
 #include "src/device_info.h"
@@ -22,7 +23,8 @@ struct Target {
 
 namespace detail {
 
-/// What run() needs: the parameters that do not depend on pointers, and the specs of the tensor maps without bases.
+/// What run() needs: the parameters that do not depend on pointers, and the specs of the tensor maps without
+/// bases.
 struct PlanState {
   PlanInfo info;
   KernelProblem problem;

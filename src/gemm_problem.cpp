@@ -48,7 +48,8 @@ Expected<Strides> strides_of(const char* name, const Operand& operand, const Ext
   const std::string subject = name;
   const int64_t size = size_of(operand.type);
   if (operand.alignment < size || !std::has_single_bit(static_cast<unsigned>(operand.alignment))) {
-    const int64_t nearest = operand.alignment < size ? size : std::bit_floor(static_cast<unsigned>(operand.alignment));
+    const int64_t nearest =
+        operand.alignment < size ? size : std::bit_floor(static_cast<unsigned>(operand.alignment));
     return broken(RuleId::alignment_value, subject, "alignment " + text(operand.alignment), text(nearest));
   }
   const bool row_major = operand.layout == Layout::row_major;
@@ -59,26 +60,29 @@ Expected<Strides> strides_of(const char* name, const Operand& operand, const Ext
     ld = operand.ld;
     if (ld < line) return broken(RuleId::ld_length, subject, "leading dimension " + text(ld), text(line));
     if (ld > (kMaxStrideBytes - 1) / size)
-      return broken(RuleId::stride_range, subject, "leading dimension " + text(ld) + " of " + text(size) + " bytes",
+      return broken(RuleId::stride_range, subject,
+                    "leading dimension " + text(ld) + " of " + text(size) + " bytes",
                     text((kMaxStrideBytes - 1) / size));
   }
   __int128 batch = 0;
   if (e.batches > 1) {
-    batch = operand.batch_stride ? static_cast<__int128>(*operand.batch_stride) : static_cast<__int128>(ld) * lines;
+    batch = operand.batch_stride ? static_cast<__int128>(*operand.batch_stride)
+                                 : static_cast<__int128>(ld) * lines;
     if (batch < 0)
       return broken(RuleId::batch_stride_sign, subject, "batch stride " + text(*operand.batch_stride), "0");
     if (batch * size >= kMaxStrideBytes) {
-      const std::string found = operand.batch_stride ? text(*operand.batch_stride) : text(ld) + " x " + text(lines);
+      const std::string found =
+          operand.batch_stride ? text(*operand.batch_stride) : text(ld) + " x " + text(lines);
       return broken(RuleId::stride_range, subject, "batch stride " + found + " of " + text(size) + " bytes",
                     text((kMaxStrideBytes - 1) / size));
     }
   }
-  const __int128 last =
-      static_cast<__int128>(lines > 0 ? lines - 1 : 0) * ld + (e.batches > 0 ? e.batches - 1 : 0) * batch + line;
+  const __int128 last = static_cast<__int128>(lines > 0 ? lines - 1 : 0) * ld +
+                        (e.batches > 0 ? e.batches - 1 : 0) * batch + line;
   if (last * size >= kMaxSpanBytes)
     return broken(RuleId::operand_span, subject,
-                  text(lines) + " lines of stride " + text(ld) + ", " + text(e.batches) + " batches of stride " +
-                      text(static_cast<int64_t>(batch)),
+                  text(lines) + " lines of stride " + text(ld) + ", " + text(e.batches) +
+                      " batches of stride " + text(static_cast<int64_t>(batch)),
                   "smaller strides or extents");
   Strides s{row_major ? ld : 1, row_major ? 1 : ld, static_cast<int64_t>(batch)};
   if (e.rows <= 1) s.row = 0;
@@ -96,14 +100,20 @@ bool bulk(int64_t lines, int64_t ld, int64_t batches, int64_t batch_stride, int6
          (batches <= 1 || batch_stride * size % kBulkAlignment == 0);
 }
 
-Expected<KernelOperand> k_major(char name, const Operand& operand, const Strides& s, int64_t rows, int64_t batches) {
+Expected<KernelOperand> k_major(char name, const Operand& operand, const Strides& s, int64_t rows,
+                                int64_t batches) {
   if (!contiguous_columns(s)) {
-    return broken(RuleId::layout_k_major, std::string(1, name),
-                  std::string("layout ") + (operand.layout == Layout::row_major ? "row_major" : "column_major"),
-                  name == 'A' ? "row_major" : "column_major");
+    return broken(
+        RuleId::layout_k_major, std::string(1, name),
+        std::string("layout ") + (operand.layout == Layout::row_major ? "row_major" : "column_major"),
+        name == 'A' ? "row_major" : "column_major");
   }
-  return KernelOperand{name,    operand.type,      rows,
-                       s.row,   s.batch,           operand.alignment,
+  return KernelOperand{name,
+                       operand.type,
+                       rows,
+                       s.row,
+                       s.batch,
+                       operand.alignment,
                        bulk(rows, s.row, batches, s.batch, 1, operand.alignment)};
 }
 
@@ -117,7 +127,8 @@ Status check_batches_apart(const Strides& d, const Extents& e) {
   const bool apart = d.batch >= matrix;
   const bool interleaved = d.batch >= line && static_cast<__int128>(e.batches - 1) * d.batch + line <= ld;
   if (apart || interleaved) return {};
-  return broken(RuleId::batch_stride_d, "D", "batch stride " + text(d.batch), text(static_cast<int64_t>(matrix)));
+  return broken(RuleId::batch_stride_d, "D", "batch stride " + text(d.batch),
+                text(static_cast<int64_t>(matrix)));
 }
 
 bool same_strides(const Strides& x, const Strides& y) {
@@ -125,7 +136,8 @@ bool same_strides(const Strides& x, const Strides& y) {
 }
 
 /// Fills in A and B, in the order that the kernel takes them.
-Expected<KernelProblem> with_operands(const Problem& p, KernelProblem out, const Strides& a, const Strides& b) {
+Expected<KernelProblem> with_operands(const Problem& p, KernelProblem out, const Strides& a,
+                                      const Strides& b) {
   Expected<KernelOperand> ka = k_major('A', p.a, a, p.m, p.l);
   if (!ka) return ka.error();
   Expected<KernelOperand> kb = k_major('B', p.b, transposed(b), p.n, p.l);
@@ -184,7 +196,8 @@ Expected<KernelProblem> canonical(const Problem& p) {
     out.c_batch_stride = kernel_c.batch;
   }
   Expected<KernelProblem> done = with_operands(p, out, *a, *b);
-  if (done) done->d_bulk = bulk(done->m, done->d_ld, done->l, done->d_batch_stride, size_of(p.d.type), p.d.alignment);
+  if (done)
+    done->d_bulk = bulk(done->m, done->d_ld, done->l, done->d_batch_stride, size_of(p.d.type), p.d.alignment);
   return done;
 }
 

@@ -19,7 +19,8 @@ struct NumberedRule {
 
 constexpr NumberedRule kTable[] = {
     {RuleId::extent_range,
-     {"extent.range", "m, n, k and l are 0 to 2147483647 (bulk copies have signed 32-bit coordinates)", kRange}},
+     {"extent.range", "m, n, k and l are 0 to 2147483647 (bulk copies have signed 32-bit coordinates)",
+      kRange}},
     {RuleId::type_ab, {"type.ab", "A and B are e4m3 or e5m2", kUnsupported}},
     {RuleId::type_c, {"type.c", "C is f16, bf16 or f32", kUnsupported}},
     {RuleId::type_d, {"type.d", "D is e4m3, e5m2, f16, bf16 or f32", kUnsupported}},
@@ -28,39 +29,49 @@ constexpr NumberedRule kTable[] = {
       "8-bit wgmma reads K-major operands only: A is row-major and B column-major, so that K is contiguous",
       kUnsupported}},
     {RuleId::layout_c, {"layout.c", "C is stored as D is, row-major or column-major", kUnsupported}},
-    {RuleId::ld_length, {"ld.length", "a leading dimension covers the row (or column) it strides over", kInvalid}},
+    {RuleId::ld_length,
+     {"ld.length", "a leading dimension covers the row (or column) it strides over", kInvalid}},
     {RuleId::stride_range, {"stride.range", "a stride is below 2^40 bytes", kRange}},
     {RuleId::batch_stride_sign, {"batch_stride.sign", "a batch stride is not negative", kInvalid}},
     {RuleId::batch_stride_d, {"batch_stride.d", "the batches of D do not overlap", kInvalid}},
-    {RuleId::operand_span, {"operand.span", "an operand spans less than 2^47 bytes (GPU virtual addresses)", kRange}},
+    {RuleId::operand_span,
+     {"operand.span", "an operand spans less than 2^47 bytes (GPU virtual addresses)", kRange}},
     {RuleId::alignment_value,
-     {"alignment.value", "an assumed alignment is a power of two and at least the size of an element", kInvalid}},
+     {"alignment.value", "an assumed alignment is a power of two and at least the size of an element",
+      kInvalid}},
     {RuleId::interval_value,
      {"interval.value", "a promotion interval is 1, 2 or a multiple of 4 MMAs (a K tile has 4)", kInvalid}},
     {RuleId::interval_kernel,
      {"interval.kernel",
-      "intervals 1 and 2 that do not cover K are built for 128x128 tiles of e4m3 operands under bulk loads, and "
+      "intervals 1 and 2 that do not cover K are built for 128x128 tiles of e4m3 operands under bulk loads, "
+      "and "
       "intervals above 4 need a tile whose temporary accumulator is not shared",
       kUnsupported}},
-    {RuleId::tile_built, {"tile.built", "a kernel is built for the tile, the types and the kind of load", kUnsupported}},
-    {RuleId::cluster_shape,
-     {"cluster.shape", "a cluster is 1x1, 2x1, 1x2 or 2x2 tiles", kInvalid}},
-    {RuleId::cluster_copy, {"cluster.copy", "kernels without bulk loads run in clusters of 1x1", kUnsupported}},
+    {RuleId::tile_built,
+     {"tile.built", "a kernel is built for the tile, the types and the kind of load", kUnsupported}},
+    {RuleId::cluster_shape, {"cluster.shape", "a cluster is 1x1, 2x1, 1x2 or 2x2 tiles", kInvalid}},
+    {RuleId::cluster_copy,
+     {"cluster.copy", "kernels without bulk loads run in clusters of 1x1", kUnsupported}},
     {RuleId::cluster_resident,
      {"cluster.resident", "at least one cluster fits on the multiprocessors that may be used", kUnsupported}},
     {RuleId::swizzle_value, {"swizzle.value", "a raster strip is at least one cluster wide", kInvalid}},
-    {RuleId::stages_value, {"stages.value", "the ring has 2 stages or more and fits in shared memory", kInvalid}},
+    {RuleId::stages_value,
+     {"stages.value", "the ring has 2 stages or more and fits in shared memory", kInvalid}},
     {RuleId::sms_value, {"sms.value", "the number of multiprocessors is 1 to 65536", kInvalid}},
     {RuleId::tiles_count,
-     {"tiles.count", "D has fewer than 2^31 tiles, all batches and the padding to whole clusters together", kRange}},
+     {"tiles.count", "D has fewer than 2^31 tiles, all batches and the padding to whole clusters together",
+      kRange}},
     {RuleId::load_tma,
-     {"load.tma", "bulk loads need bases, leading dimensions and batch strides of A and B that are multiples of 16 bytes",
+     {"load.tma",
+      "bulk loads need bases, leading dimensions and batch strides of A and B that are multiples of 16 bytes",
       kAlignment}},
     {RuleId::store_tma,
-     {"store.tma", "bulk stores need a base, leading dimension and batch stride of D that are multiples of 16 bytes",
+     {"store.tma",
+      "bulk stores need a base, leading dimension and batch stride of D that are multiples of 16 bytes",
       kAlignment}},
     {RuleId::device_gpu,
-     {"device.gpu", "the kernels need a GPU of compute capability 9.0 and a build with CUDA", ErrorCode::no_device}},
+     {"device.gpu", "the kernels need a GPU of compute capability 9.0 and a build with CUDA",
+      ErrorCode::no_device}},
     {RuleId::device_current,
      {"device.current", "a plan runs on the GPU that was current when it was made", ErrorCode::no_device}},
     {RuleId::pointer_null, {"pointer.null", "an operand that is read or written is not null", kInvalid}},
@@ -89,7 +100,8 @@ std::span<const Rule> gemm_rules() { return kRules; }
 
 Error broken(RuleId id, const std::string& subject, const std::string& found, const std::string& nearest) {
   const Rule& rule = kRules[static_cast<size_t>(id)];
-  return {rule.code, rule.name, subject + ": " + found + ", but " + rule.text + "; nearest legal: " + nearest};
+  return {rule.code, rule.name,
+          subject + ": " + found + ", but " + rule.text + "; nearest legal: " + nearest};
 }
 
 }  // namespace tilewright

@@ -10,7 +10,8 @@ using detail::PlanState;
 Status check_pointer(char name, const void* pointer, int64_t alignment) {
   const std::string subject(1, name);
   if (pointer == nullptr) return broken(RuleId::pointer_null, subject, "null", "memory of the plan's device");
-  const auto past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(pointer) % static_cast<uintptr_t>(alignment));
+  const auto past =
+      static_cast<int64_t>(reinterpret_cast<uintptr_t>(pointer) % static_cast<uintptr_t>(alignment));
   if (past == 0) return {};
   return broken(RuleId::pointer_alignment, subject,
                 "address is " + std::to_string(past) + " modulo " + std::to_string(alignment),
@@ -26,8 +27,8 @@ Status check_pointers(const PlanState& s, const Buffers& buffers) {
     if (Status e = check_pointer('A', buffers.a, a.alignment)) return e;
     if (Status e = check_pointer('B', buffers.b, b.alignment)) return e;
     if (buffers.d != nullptr && (buffers.d == buffers.a || buffers.d == buffers.b))
-      return broken(RuleId::pointer_in_place, "D", buffers.d == buffers.a ? "the address of A" : "the address of B",
-                    "memory of its own");
+      return broken(RuleId::pointer_in_place, "D",
+                    buffers.d == buffers.a ? "the address of A" : "the address of B", "memory of its own");
   }
   if (p.reads_c) {
     if (Status e = check_pointer('C', buffers.c, p.c_alignment)) return e;

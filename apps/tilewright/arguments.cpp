@@ -15,7 +15,8 @@ Error bad_option(std::string_view option, const std::string& found, std::string_
 }
 
 /// A word of a list, as its index.
-Expected<int> parse_word(std::string_view option, const std::string& text, const std::vector<std::string>& words) {
+Expected<int> parse_word(std::string_view option, const std::string& text,
+                         const std::vector<std::string>& words) {
   const auto found = std::find(words.begin(), words.end(), text);
   if (found != words.end()) return static_cast<int>(found - words.begin());
   std::string list;
@@ -57,8 +58,10 @@ Expected<Shape2> parse_shape(std::string_view option, const std::string& text) {
 }
 
 void ProblemArguments::add_to(CLI::App& app) {
-  app.add_option("--mnkl", mnkl, "Extents M,N,K,L. Default: 4096,4096,4096,1 on a GPU, 512,512,512,1 emulated");
-  app.add_option("--dtype", dtype, "Type of A and B: e4m3, e5m2, or both as A:B (e4m3:e5m2)")->capture_default_str();
+  app.add_option("--mnkl", mnkl,
+                 "Extents M,N,K,L. Default: 4096,4096,4096,1 on a GPU, 512,512,512,1 emulated");
+  app.add_option("--dtype", dtype, "Type of A and B: e4m3, e5m2, or both as A:B (e4m3:e5m2)")
+      ->capture_default_str();
   app.add_option(both_spellings("c_dtype"), c_dtype,
                  "Type of D: Float16, Float32, BFloat16, Float8E4M3FN, Float8E5M2")
       ->capture_default_str();
@@ -73,8 +76,9 @@ void ProblemArguments::add_to(CLI::App& app) {
                  "Width of a raster strip in clusters. Default: the planner's choice");
   app.add_option(both_spellings("raster_order"), raster, "along_m or along_n. Default: the planner's choice");
   app.add_option("--stages", stages, "Stages of the shared-memory ring. Default: as many as fit");
-  app.add_option("--sms", sms,
-                 "Multiprocessors to use at most; emulated: the size of the chip (default: three tiles a CTA)");
+  app.add_option(
+      "--sms", sms,
+      "Multiprocessors to use at most; emulated: the size of the chip (default: three tiles a CTA)");
   app.add_option(both_spellings("scale_a"), scale_a, "Factor of A")->capture_default_str();
   app.add_option(both_spellings("scale_b"), scale_b, "Factor of B")->capture_default_str();
   app.add_option(both_spellings("scale_d"), scale_d, "Factor of D")->capture_default_str();

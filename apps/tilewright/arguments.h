@@ -1,7 +1,7 @@
 // The command line's words as values.
 #pragma once
 
-#include <CLI/App.hpp>
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>

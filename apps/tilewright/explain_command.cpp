@@ -37,8 +37,8 @@ int explain(const ProblemArguments& args) {
 }  // namespace
 
 void add_explain_command(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("explain", "Without --mnkl, list the rules; with it, say which kernel would run and why");
+  CLI::App* command = app.add_subcommand(
+      "explain", "Without --mnkl, list the rules; with it, say which kernel would run and why");
   const auto args = std::make_shared<ProblemArguments>();
   args->add_to(*command);
   command->callback([args, &exit_code] { exit_code = explain(*args); });

@@ -1,7 +1,7 @@
 // `tilewright explain`: the rules, and which kernel a problem gets and why.
 #pragma once
 
-#include <CLI/App.hpp>
+#include <CLI/CLI.hpp>
 
 namespace tilewright::cli {
 

@@ -28,7 +28,8 @@ struct GemmArguments {
 void GemmArguments::add_to(CLI::App& app) {
   problem.add_to(app);
   app.add_option("--tolerance", tolerance, "Also check |D - reference| <= tolerance + 1e-3 |reference|");
-  app.add_option(both_spellings("warmup_iterations"), warmup_iterations, "GPU: launches before the timed ones")
+  app.add_option(both_spellings("warmup_iterations"), warmup_iterations,
+                 "GPU: launches before the timed ones")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_option("--iterations", iterations, "GPU: timed launches")
@@ -39,7 +40,8 @@ void GemmArguments::add_to(CLI::App& app) {
   app.add_option("--schedule", schedule, "Emulated: fair, random or adversarial")->capture_default_str();
   app.add_option("--seed", seed, "Of the data and of the emulated schedule")->capture_default_str();
   app.add_option("--init", init, "normal, uniform, ones or integers")->capture_default_str();
-  app.add_option(both_spellings("a_file"), a_file, "A from a .npy file, (M, K) or (L, M, K); quantised if need be");
+  app.add_option(both_spellings("a_file"), a_file,
+                 "A from a .npy file, (M, K) or (L, M, K); quantised if need be");
   app.add_option(both_spellings("b_file"), b_file, "B from a .npy file, (N, K) or (L, N, K)");
   app.add_option("--out", out, "Write D to a .npy file");
   app.add_option("--trace", trace, "Emulated: write the timeline (Chrome trace JSON)");
@@ -55,7 +57,8 @@ Expected<emulator::SchedulePolicy> parse_schedule(const std::string& text) {
                "--schedule: '" + text + "' is not one of fair, random, adversarial"};
 }
 
-/// The machine that `automatic` means for this problem: known before the extents, whose default depends on it.
+/// The machine that `automatic` means for this problem: known before the extents, whose default depends on
+/// it.
 Device resolve(Device asked) {
   if (asked != Device::automatic) return asked;
   Problem probe;
@@ -85,7 +88,8 @@ Expected<GemmReport> run_gemm(const GemmArguments& args) {
   options->device = resolve(options->device);
   const bool emulated = options->device == Device::emulator;
   if (!args.trace.empty() && !emulated)
-    return Error{ErrorCode::invalid_argument, "option.trace", "--trace: only the emulated machine has a timeline"};
+    return Error{ErrorCode::invalid_argument, "option.trace",
+                 "--trace: only the emulated machine has a timeline"};
   const OperandSource source{args.a_file, args.b_file, *init, args.seed};
   const bool given = !args.problem.mnkl.empty();
   Expected<Operands> operands = read_operands(*problem, given, emulated ? 512 : 4096, source);
@@ -99,13 +103,16 @@ Expected<GemmReport> run_gemm(const GemmArguments& args) {
   report.plan = planned->info();
   report.device_name = describe(options->device, report.plan);
   if (!args.json) {
-    if (emulated && automatic) fmt::print("No GPU that can run the kernels: running on the emulated machine.\n");
+    if (emulated && automatic)
+      fmt::print("No GPU that can run the kernels: running on the emulated machine.\n");
     if (emulated && !given && args.a_file.empty() && args.b_file.empty())
       fmt::print("The emulated machine's default size is 512,512,512,1 (on a GPU: 4096,4096,4096,1).\n");
     print_configuration(report.problem, report.plan, report.device_name);
   }
-  const RunOptions how{args.warmup_iterations, args.iterations, args.use_cold_l2, *schedule, args.seed, args.trace};
-  Expected<RunResult> ran = emulated ? run_on_emulator(*planned, *operands, how) : run_on_gpu(*planned, *operands, how);
+  const RunOptions how{
+      args.warmup_iterations, args.iterations, args.use_cold_l2, *schedule, args.seed, args.trace};
+  Expected<RunResult> ran =
+      emulated ? run_on_emulator(*planned, *operands, how) : run_on_gpu(*planned, *operands, how);
   if (!ran) return ran.error();
   report.run = *ran;
   if (!args.skip_ref_check) {

@@ -1,7 +1,7 @@
 // `tilewright gemm`: one problem, checked against FP64.
 #pragma once
 
-#include <CLI/App.hpp>
+#include <CLI/CLI.hpp>
 
 namespace tilewright::cli {
 

@@ -21,21 +21,31 @@ Rounding rounding_of() {
 }
 Rounding rounding_of(DType type) {
   switch (type) {
-    case DType::e4m3: return rounding_of<e4m3>();
-    case DType::e5m2: return rounding_of<e5m2>();
-    case DType::f16: return rounding_of<f16>();
-    case DType::bf16: return rounding_of<bf16>();
-    default: return rounding_of<float>();
+    case DType::e4m3:
+      return rounding_of<e4m3>();
+    case DType::e5m2:
+      return rounding_of<e5m2>();
+    case DType::f16:
+      return rounding_of<f16>();
+    case DType::bf16:
+      return rounding_of<bf16>();
+    default:
+      return rounding_of<float>();
   }
 }
 
 double value_at(const MatrixView& view, int64_t index) {
   switch (view.type) {
-    case DType::e4m3: return static_cast<float>(static_cast<const e4m3*>(view.data)[index]);
-    case DType::e5m2: return static_cast<float>(static_cast<const e5m2*>(view.data)[index]);
-    case DType::f16: return static_cast<float>(static_cast<const f16*>(view.data)[index]);
-    case DType::bf16: return static_cast<float>(static_cast<const bf16*>(view.data)[index]);
-    default: return static_cast<const float*>(view.data)[index];
+    case DType::e4m3:
+      return static_cast<float>(static_cast<const e4m3*>(view.data)[index]);
+    case DType::e5m2:
+      return static_cast<float>(static_cast<const e5m2*>(view.data)[index]);
+    case DType::f16:
+      return static_cast<float>(static_cast<const f16*>(view.data)[index]);
+    case DType::bf16:
+      return static_cast<float>(static_cast<const bf16*>(view.data)[index]);
+    default:
+      return static_cast<const float*>(view.data)[index];
   }
 }
 
@@ -43,11 +53,16 @@ double value_at(const MatrixView& view, int64_t index) {
 double as_output(double value, DType type, bool saturate) {
   const auto narrow = static_cast<float>(value);
   switch (type) {
-    case DType::e4m3: return static_cast<float>(saturate ? e4m3::saturate(narrow) : e4m3(narrow));
-    case DType::e5m2: return static_cast<float>(saturate ? e5m2::saturate(narrow) : e5m2(narrow));
-    case DType::f16: return static_cast<float>(f16(narrow));
-    case DType::bf16: return static_cast<float>(bf16(narrow));
-    default: return narrow;
+    case DType::e4m3:
+      return static_cast<float>(saturate ? e4m3::saturate(narrow) : e4m3(narrow));
+    case DType::e5m2:
+      return static_cast<float>(saturate ? e5m2::saturate(narrow) : e5m2(narrow));
+    case DType::f16:
+      return static_cast<float>(f16(narrow));
+    case DType::bf16:
+      return static_cast<float>(bf16(narrow));
+    default:
+      return narrow;
   }
 }
 
@@ -59,16 +74,18 @@ int64_t count_outside_tolerance(const Operands& o, const std::vector<double>& re
   for (int64_t b = 0; b < p.l; ++b)
     for (int64_t i = 0; i < p.m; ++i)
       for (int64_t j = 0; j < p.n; ++j, ++at) {
-        const double want = as_output(reference[at], p.d.type, p.saturate), got = value_at(d, d.index(b, i, j));
+        const double want = as_output(reference[at], p.d.type, p.saturate),
+                     got = value_at(d, d.index(b, i, j));
         const bool both_nan = std::isnan(want) && std::isnan(got);
-        if (!both_nan && want != got && !(std::abs(got - want) <= tolerance + 1e-3 * std::abs(want))) ++failures;
+        if (!both_nan && want != got && !(std::abs(got - want) <= tolerance + 1e-3 * std::abs(want)))
+          ++failures;
       }
   return failures;
 }
 
 /// The Frobenius norm of the elements' bounds over that of the reference, by the triangle inequality.
-double bound_of_relative_error(const Problem& p, const AccumulationBound& bound, const std::vector<double>& reference,
-                               const std::vector<double>& abs_sum) {
+double bound_of_relative_error(const Problem& p, const AccumulationBound& bound,
+                               const std::vector<double>& reference, const std::vector<double>& abs_sum) {
   double d2 = 0, s2 = 0;
   for (const double d : reference)
     if (std::isfinite(d)) d2 += d * d;
@@ -96,8 +113,8 @@ std::optional<double> tflops(const GemmReport& r) {
 }  // namespace
 
 double GemmReport::flops() const {
-  return 2.0 * static_cast<double>(problem.m) * static_cast<double>(problem.n) * static_cast<double>(problem.k) *
-         static_cast<double>(problem.l);
+  return 2.0 * static_cast<double>(problem.m) * static_cast<double>(problem.n) *
+         static_cast<double>(problem.k) * static_cast<double>(problem.l);
 }
 
 Expected<Verdict> judge(const Operands& operands, std::optional<double> tolerance) {
@@ -113,27 +130,31 @@ Expected<Verdict> judge(const Operands& operands, std::optional<double> toleranc
   const ComparisonRules rules{wgmma_f32_bound(p.a.type, p.k, interval), p.saturate && bits_of(p.d.type) == 8};
   Verdict verdict;
   Progress progress("comparing");
-  verdict.comparison = compare(reference, d.data(), abs_sum.data(), operands.d_view(), rules, progress.callback());
+  verdict.comparison =
+      compare(reference, d.data(), abs_sum.data(), operands.d_view(), rules, progress.callback());
   verdict.error_bound = bound_of_relative_error(p, rules.accumulation, d, abs_sum);
-  if (tolerance) verdict.tolerance = ToleranceCheck{*tolerance, count_outside_tolerance(operands, d, *tolerance)};
+  if (tolerance)
+    verdict.tolerance = ToleranceCheck{*tolerance, count_outside_tolerance(operands, d, *tolerance)};
   return verdict;
 }
 
 void print_configuration(const Problem& p, const PlanInfo& plan, const std::string& device_name) {
   fmt::print("device: {}\n", device_name);
   fmt::print("mnkl: {},{},{},{}\n", p.m, p.n, p.k, p.l);
-  fmt::print("A: {}, B: {}, D: {} {}{}\n", long_name_of(p.a.type), long_name_of(p.b.type), long_name_of(p.d.type),
-             p.d.layout == Layout::row_major ? "row-major" : "column-major",
+  fmt::print("A: {}, B: {}, D: {} {}{}\n", long_name_of(p.a.type), long_name_of(p.b.type),
+             long_name_of(p.d.type), p.d.layout == Layout::row_major ? "row-major" : "column-major",
              p.beta == 0 ? "" : fmt::format(", C: {}", long_name_of(p.c.type)));
   fmt::print("accumulation: {}, promotion interval: {} MMAs, promotions per element: {}\n",
              accumulation_word(p.accumulation), p.interval, plan.promotions);
-  fmt::print("alpha: {}, beta: {}, scale_a: {}, scale_b: {}, scale_d: {}\n", p.alpha, p.beta, p.scale_a, p.scale_b,
-             p.scale_d);
+  fmt::print("alpha: {}, beta: {}, scale_a: {}, scale_b: {}, scale_d: {}\n", p.alpha, p.beta, p.scale_a,
+             p.scale_b, p.scale_d);
   fmt::print("path: {}, {}\n", plan.path, plan.why);
-  fmt::print("tile: {}x{}x128, cluster: {}x{}, raster: {}, swizzle: {}, stages: {}\n", plan.tile.m, plan.tile.n,
-             plan.cluster.m, plan.cluster.n, raster_word(plan.raster), plan.swizzle, plan.stages);
-  fmt::print("grid: {} CTAs for {} tiles, {} bytes of shared memory each, {} loads, {} stores\n", plan.grid_ctas,
-             plan.tiles, plan.shared_bytes, plan.tma_load ? "TMA" : "plain", plan.tma_store ? "TMA" : "plain");
+  fmt::print("tile: {}x{}x128, cluster: {}x{}, raster: {}, swizzle: {}, stages: {}\n", plan.tile.m,
+             plan.tile.n, plan.cluster.m, plan.cluster.n, raster_word(plan.raster), plan.swizzle,
+             plan.stages);
+  fmt::print("grid: {} CTAs for {} tiles, {} bytes of shared memory each, {} loads, {} stores\n",
+             plan.grid_ctas, plan.tiles, plan.shared_bytes, plan.tma_load ? "TMA" : "plain",
+             plan.tma_store ? "TMA" : "plain");
 }
 
 void print_result(const GemmReport& r) {
@@ -142,19 +163,22 @@ void print_result(const GemmReport& r) {
   }
   if (r.run.statistics) {
     const emulator::Statistics& s = *r.run.statistics;
-    fmt::print("emulated in {:.2f} s: {} wgmma, {} clusters, a barrier completed up to {} phases\n", r.run.host_seconds,
-               s.count(emulator::Op::wgmma), s.clusters, s.most_barrier_phases);
+    fmt::print("emulated in {:.2f} s: {} wgmma, {} clusters, a barrier completed up to {} phases\n",
+               r.run.host_seconds, s.count(emulator::Op::wgmma), s.clusters, s.most_barrier_phases);
   }
   if (!r.verdict) {
     fmt::print("not checked\n");
     return;
   }
   const Comparison& c = r.verdict->comparison;
-  fmt::print("relative error against FP64: {:.3e}, theoretical bound: {:.3e}; worst element at {:.3f} of its bound\n",
-             c.relative_error, r.verdict->error_bound, c.worst_ratio);
+  fmt::print(
+      "relative error against FP64: {:.3e}, theoretical bound: {:.3e}; worst element at {:.3f} of its "
+      "bound\n",
+      c.relative_error, r.verdict->error_bound, c.worst_ratio);
   if (!c.passed()) {
-    fmt::print("{} of {} elements outside their bound; the first is D[{}][{}][{}] = {}, reference {} +- {:.3g}\n",
-               c.failures, c.elements, c.batch, c.row, c.column, c.got, c.reference, c.bound);
+    fmt::print(
+        "{} of {} elements outside their bound; the first is D[{}][{}][{}] = {}, reference {} +- {:.3g}\n",
+        c.failures, c.elements, c.batch, c.row, c.column, c.got, c.reference, c.bound);
   }
   if (r.verdict->tolerance)
     fmt::print("{} of {} elements outside atol {} + rtol 1e-3\n", r.verdict->tolerance->failures, c.elements,
@@ -209,10 +233,12 @@ nlohmann::json to_json(const GemmReport& r) {
     out["worst_ratio"] = c.worst_ratio;
     out["failures"] = c.failures;
     if (!c.passed())
-      out["first_failure"] = {{"batch", c.batch}, {"row", c.row},         {"column", c.column},
-                              {"got", c.got},     {"reference", c.reference}, {"bound", c.bound}};
+      out["first_failure"] = {{"batch", c.batch},         {"row", c.row},
+                              {"column", c.column},       {"got", c.got},
+                              {"reference", c.reference}, {"bound", c.bound}};
     if (r.verdict->tolerance)
-      out["tolerance"] = {{"atol", r.verdict->tolerance->tolerance}, {"rtol", 1e-3},
+      out["tolerance"] = {{"atol", r.verdict->tolerance->tolerance},
+                          {"rtol", 1e-3},
                           {"failures", r.verdict->tolerance->failures}};
   }
   if (r.run.statistics) {

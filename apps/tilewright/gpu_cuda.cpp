@@ -45,7 +45,9 @@ Status GpuBuffer::download(void* target) const {
   return status_of(cudaMemcpy(target, data_, bytes_, cudaMemcpyDeviceToHost), "cudaMemcpy");
 }
 
-Status GpuBuffer::fill(uint8_t byte) const { return status_of(cudaMemset(data_, byte, bytes_), "cudaMemset"); }
+Status GpuBuffer::fill(uint8_t byte) const {
+  return status_of(cudaMemset(data_, byte, bytes_), "cudaMemset");
+}
 
 Expected<GpuStream> GpuStream::create() {
   cudaStream_t stream = nullptr;
@@ -69,7 +71,8 @@ Expected<double> GpuStream::milliseconds(const std::function<Status()>& enqueue)
   if (Status s = status_of(cudaEventRecord(after.event, handle(*this)), "cudaEventRecord")) return *s;
   if (Status s = synchronize()) return *s;
   float ms = 0;
-  if (Status s = status_of(cudaEventElapsedTime(&ms, before.event, after.event), "cudaEventElapsedTime")) return *s;
+  if (Status s = status_of(cudaEventElapsedTime(&ms, before.event, after.event), "cudaEventElapsedTime"))
+    return *s;
   return static_cast<double>(ms);
 }
 

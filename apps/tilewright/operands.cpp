@@ -26,7 +26,8 @@ std::string text(const std::vector<int64_t>& shape) {
 }
 
 /// The bytes of an array in C order.
-std::vector<uint8_t> in_c_order(const std::vector<uint8_t>& codes, int64_t batches, int64_t rows, int64_t columns) {
+std::vector<uint8_t> in_c_order(const std::vector<uint8_t>& codes, int64_t batches, int64_t rows,
+                                int64_t columns) {
   std::vector<uint8_t> out(codes.size());
   for (int64_t b = 0; b < batches; ++b)
     for (int64_t i = 0; i < rows; ++i)
@@ -41,8 +42,9 @@ Expected<FileOperand> read_operand(const std::string& path, const char* axes, DT
   if (!array) return array.error();
   const std::vector<int64_t>& shape = array->shape;
   if (shape.size() != 2 && shape.size() != 3)
-    return Error{ErrorCode::io, "file.shape",
-                 fmt::format("{}: the shape is {}, but it has to be {} or (L, {}", path, text(shape), axes, axes + 1)};
+    return Error{
+        ErrorCode::io, "file.shape",
+        fmt::format("{}: the shape is {}, but it has to be {} or (L, {}", path, text(shape), axes, axes + 1)};
   FileOperand out;
   out.batches = shape.size() == 3 ? shape[0] : 1;
   out.rows = shape[shape.size() - 2];
@@ -98,13 +100,14 @@ Expected<Files> read_files(Problem& p, bool extents_given, const OperandSource& 
 }
 
 /// Bytes of a packed operand. Error: more than this machine can hold.
-Expected<int64_t> bytes_of_operand(const char* name, int64_t batches, int64_t rows, int64_t columns, DType type) {
+Expected<int64_t> bytes_of_operand(const char* name, int64_t batches, int64_t rows, int64_t columns,
+                                   DType type) {
   constexpr int64_t kMost = int64_t{1} << 40;
   const __int128 bytes = static_cast<__int128>(rows) * columns * batches * size_of(type);
   if (batches < 0 || rows < 0 || columns < 0 || bytes > kMost)
     return Error{ErrorCode::out_of_range, "host.memory",
-                 fmt::format("{}: {} x {} x {} elements do not fit in memory; the most is 2^40 bytes", name, batches,
-                             rows, columns)};
+                 fmt::format("{}: {} x {} x {} elements do not fit in memory; the most is 2^40 bytes", name,
+                             batches, rows, columns)};
   return static_cast<int64_t>(bytes);
 }
 

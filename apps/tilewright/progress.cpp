@@ -47,7 +47,8 @@ void Progress::print(double seconds) const {
   const bool terminal = isatty(fileno(stderr)) != 0;
   const int total = total_;
   const std::string part = total > 0 ? fmt::format(" {:.0f} %,", 100.0 * done_ / total) : "";
-  fmt::print(stderr, "{}{}:{} {:.0f} s{}", terminal ? "\r\033[K" : "", what_, part, seconds, terminal ? "" : "\n");
+  fmt::print(stderr, "{}{}:{} {:.0f} s{}", terminal ? "\r\033[K" : "", what_, part, seconds,
+             terminal ? "" : "\n");
   std::fflush(stderr);
 }
 

@@ -19,8 +19,8 @@ Expected<void*> place(Machine& machine, const std::vector<uint8_t>& bytes, const
   void* memory = machine.allocate_global(bytes.size(), options);
   if (memory == nullptr)
     return Error{ErrorCode::out_of_range, "emulator.memory",
-                 std::string(name) + ": no memory on the emulated machine for " + std::to_string(bytes.size()) +
-                     " bytes"};
+                 std::string(name) + ": no memory on the emulated machine for " +
+                     std::to_string(bytes.size()) + " bytes"};
   std::memcpy(memory, bytes.data(), bytes.size());
   return memory;
 }
@@ -38,7 +38,8 @@ Expected<RunResult> run_on_emulator(const Plan& plan, Operands& operands, const 
     const std::vector<uint8_t>& bytes;
     const char* name;
     bool output;
-  } sources[] = {{operands.a, "A", false}, {operands.b, "B", false}, {operands.c, "C", false}, {operands.d, "D", true}};
+  } sources[] = {
+      {operands.a, "A", false}, {operands.b, "B", false}, {operands.c, "C", false}, {operands.d, "D", true}};
   void* memory[4] = {};
   for (int i = 0; i < 4; ++i) {
     const Expected<void*> placed = place(machine, sources[i].bytes, sources[i].name, sources[i].output);

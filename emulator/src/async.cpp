@@ -32,11 +32,13 @@ void Cluster::submit(AsyncOperation& operation) {
   operation.due = launch.step + kFairDelay;
   const bool early = launch.options().schedule == SchedulePolicy::adversarial &&
                      (timing_ == Timing::early || (timing_ == Timing::mixed && launch.random.one_in(2)));
-  if (early) {
-    execute(operation);
-  } else {
+  if (!early) {
     pending_.push_back(&operation);
+    return;
   }
+  // Right now, but on the scheduler's stack: fibers have small ones.
+  immediate_ = &operation;
+  operation.issuer->fiber.suspend();
 }
 
 // All steps at once.

@@ -22,6 +22,7 @@ Cluster::Cluster(Launch& the_launch, ClusterStorage& storage, uint32_t id, Index
     cta.block = {first_block.x + rank % config.cluster.x,
                  first_block.y + rank / config.cluster.x % config.cluster.y,
                  first_block.z + rank / config.cluster.x / config.cluster.y};
+    cta.number = cta.block.x + config.grid.x * (cta.block.y + config.grid.y * cta.block.z);
     cta.window = storage.windows() + size_t{rank} * kWindowStride;
     cta.shared_end = shared_end;
     // Never-written memory holds NaN in every floating-point format.
@@ -100,6 +101,10 @@ void Cluster::exit_thread(Thread& thread) {
   thread.warp->exited_lanes |= 1u << thread.lane;
   thread.group->any_exited = true;
   --live_threads;
+  if (thread.cluster_arrived) {
+    thread.cluster_arrived = false;
+    --cluster_barrier.arrived;
+  }
   if (--thread.cta->live_threads == 0) exit_cta(*thread.cta);
   // The cluster barrier counts the threads that are left.
   if (cluster_barrier.arrived != 0 && cluster_barrier.arrived == live_threads) finish_cluster_barrier();

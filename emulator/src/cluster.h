@@ -32,6 +32,7 @@ struct NamedRegion {
 struct Cta {
   uint32_t rank = 0;
   Index3 block;
+  uint32_t number = 0;          // linear block index
   std::byte* window = nullptr;  // shared address 0
   uint32_t shared_end = 0;      // first shared address past the dynamic memory
   uint32_t live_threads = 0;
@@ -232,6 +233,7 @@ class Cluster {
   bool slices_ = false;
 
   std::vector<AsyncOperation*> pending_;
+  AsyncOperation* immediate_ = nullptr;  // executes before its issuer goes on
   std::vector<std::unique_ptr<AsyncOperation>> all_operations_;
   std::vector<AsyncOperation*> free_operations_;
 };

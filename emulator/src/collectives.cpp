@@ -78,7 +78,7 @@ bool meet_warpgroup(Thread& thread, Op op) {
 
 void part_warpgroup(Thread& thread) {
   for (Thread* other : thread.group->threads) {
-    if (other != &thread) thread.cluster->wake(*other);
+    if (other != nullptr && other != &thread) thread.cluster->wake(*other);
   }
 }
 

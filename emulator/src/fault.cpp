@@ -75,12 +75,15 @@ const char* name_of(Op op) { return op < Op::count_ ? kOpNames[static_cast<size_
 
 const FaultSpec* Cluster::begin(Thread& thread, Op op, uint32_t address, uint32_t other) {
   if (launch.stopped) leave(thread);
-  launch.count(op);
   thread.accesses = 0;
   yield_point(thread);
-  const std::optional<FaultSpec>& fault = launch.options().fault;
-  if (!fault || fault->op != op || !selects(*fault, *this, thread, address, other)) return nullptr;
-  return &*fault;
+  const std::optional<FaultSpec>& planted = launch.options().fault;
+  const bool hit = planted && planted->op == op && selects(*planted, *this, thread, address, other);
+  const FaultSpec* fault = hit ? &*planted : nullptr;
+  // Operations of whole warps and warpgroups are counted where they are carried out.
+  const bool collective = op == Op::wgmma || op == Op::stmatrix || op == Op::ldmatrix;
+  if (!skipped(fault) && !collective) launch.count(op);
+  return fault;
 }
 
 }  // namespace tilewright::emulator

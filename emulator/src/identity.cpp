@@ -20,7 +20,7 @@ void name_role(const char* role) {
   thread->role = launch.intern(role);
   if (Trace* trace = launch.trace(); trace != nullptr && role != nullptr) {
     const uint32_t warp = thread->index / kWarpLanes;
-    trace->name_track(thread->cta->rank, warp, text("warp ", warp, ' ', role));
+    trace->name_track(thread->cta->number, warp, text("warp ", warp, ' ', role));
   }
 }
 

@@ -43,7 +43,7 @@ struct Launch {
   uint32_t ctas_per_cluster = 0;
   uint32_t registers_at_entry = 0;
   // Variables in global memory through which clusters synchronise.
-  std::unordered_map<uintptr_t, std::vector<std::shared_ptr<const Snapshot>>> published;
+  std::unordered_map<uintptr_t, std::shared_ptr<const Snapshot>> published;
   std::unordered_set<std::string> names;
 
   const MachineOptions& options() const;

@@ -1,5 +1,6 @@
 // Which thread or asynchronous operation is next.
 #include <algorithm>
+#include <utility>
 
 #include "cluster.h"
 #include "text.h"
@@ -38,6 +39,13 @@ void Cluster::resume(Thread& thread) {
   thread.accesses = 0;
   current_thread = &thread;
   thread.fiber.resume();
+  while (immediate_ != nullptr) {
+    AsyncOperation& operation = *std::exchange(immediate_, nullptr);
+    current_thread = nullptr;
+    execute(operation);
+    current_thread = &thread;
+    thread.fiber.resume();
+  }
   current_thread = nullptr;
 }
 
@@ -52,7 +60,7 @@ void Cluster::wake(Thread& thread) {
   if (thread.wait == Wait::none) return;
   if (Trace* trace = launch.trace(); trace != nullptr && thread.lane == 0 && thread.wait == Wait::mbarrier) {
     const Barrier& barrier = *thread.wait_barrier;
-    trace->add({"wait", thread.cta->rank, thread.index / kWarpLanes, thread.wait_step, launch.step, barrier.name,
+    trace->add({"wait", thread.cta->number, thread.index / kWarpLanes, thread.wait_step, launch.step, barrier.name,
                 barrier.stage, 0});
   }
   thread.wait = Wait::none;

@@ -116,7 +116,8 @@ Conflict Shadow::visit(const Cluster& cluster, Node& node, uint32_t size, uint32
   }
   if (whole && write) {  // one writer again: no need for parts
     free_quads_.push_back(quad);
-    node = Node{.write = actor.access};
+    node = {};
+    node.write = actor.access;
   }
   return first;
 }
@@ -204,7 +205,9 @@ void Shadow::split(Node& node) {
     free_quads_.pop_back();
   }
   for (Node& child : quads_[quad]) {
-    child = Node{.write = node.write, .reads = node.reads};
+    child = {};
+    child.write = node.write;
+    child.reads = node.reads;
     if (node.more_reads == 0) continue;
     const std::vector<Access> more = spilled_[node.more_reads - 1];
     spilled_.push_back(more);

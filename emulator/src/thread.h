@@ -187,7 +187,8 @@ struct Thread {
     const void* site = nullptr;
   } exchange;
 
-  uint64_t accesses = 0;     // since it was resumed
+  uint64_t accesses = 0;           // since its last machine operation
+  const void* polled = nullptr;    // the variable it read last
   uint32_t fault_matches = 0;
 };
 

@@ -223,7 +223,7 @@ void execute_tensor_load(Cluster& cluster, AsyncOperation& operation) {
   });
   if (Trace* trace = cluster.launch.trace(); trace != nullptr) {
     const NamedRegion* region = cluster.region_at(*operation.cta, operation.shared);
-    trace->add({"load", operation.issuer->cta->rank, Trace::kLoads, operation.issue_step, cluster.launch.step + 1,
+    trace->add({"load", operation.issuer->cta->number, Trace::kLoads, operation.issue_step, cluster.launch.step + 1,
                 region != nullptr ? region->name : nullptr, region != nullptr ? region->stage : -1, operation.bytes});
   }
   for (Cta& cta : cluster.ctas) {

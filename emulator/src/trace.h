@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
-
-#include "tilewright/emulator/hooks.h"
 
 namespace tilewright::emulator {
 
@@ -13,11 +14,11 @@ namespace tilewright::emulator {
 class Trace {
  public:
   struct Span {
-    const char* name;
-    uint32_t process;  // linear block index
+    const char* name;    // a literal
+    uint32_t process;    // linear block index
     uint32_t track;
     uint64_t begin, end;
-    const char* place;  // may be null
+    const char* place;   // may be null; copied
     int stage;
     uint64_t bytes;
   };
@@ -25,18 +26,15 @@ class Trace {
   static constexpr uint32_t kLoads = 1000, kStores = 1001, kTensorCore = 1100;  // + warpgroup
 
   void clear();
-  void add(const Span& span) { spans_.push_back(span); }
+  void add(Span span);
   /// The track shows the name; the last one wins.
   void name_track(uint32_t process, uint32_t track, const std::string& name);
   std::string json() const;
 
  private:
-  struct TrackName {
-    uint32_t process, track;
-    std::string name;
-  };
   std::vector<Span> spans_;
-  std::vector<TrackName> names_;
+  std::set<std::string> places_;
+  std::map<std::pair<uint32_t, uint32_t>, std::string> names_;
 };
 
 }  // namespace tilewright::emulator

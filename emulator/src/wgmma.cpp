@@ -304,7 +304,7 @@ void Cluster::execute_wgmma(Warpgroup& group, bool one_slice) {
     }
   }
   if (Trace* trace = launch.trace(); trace != nullptr) {
-    trace->add({"wgmma", group.cta->rank, Trace::kTensorCore + group.index, operation.issue_step, launch.step + 1,
+    trace->add({"wgmma", group.cta->number, Trace::kTensorCore + group.index, operation.issue_step, launch.step + 1,
                 nullptr, -1, 0});
   }
   group.queue.pop_front();

@@ -4,7 +4,8 @@
 //   Expected<Plan> p = plan(problem);            // binds shapes, picks a kernel
 //   if (p) p->run({.a = a, .b = b, .d = d}, stream);  // binds pointers, launches once
 //
-// What cannot run is refused by plan() with the rule that is broken, the value found and the nearest legal value.
+// What cannot run is refused by plan() with the rule that is broken, the value found and the nearest legal
+// value.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,8 @@ struct Operand {
   int64_t ld = 0;  // elements between neighbouring rows (row-major) or columns; 0: packed
   /// Elements between neighbouring batches; empty: packed. 0 makes every batch read the same A, B or C.
   std::optional<int64_t> batch_stride = std::nullopt;
-  /// Bytes that the base pointer given to run() will be a multiple of (a power of two). A smaller one than 16 costs
-  /// speed: A and B are then loaded, or D stored, without bulk copies.
+  /// Bytes that the base pointer given to run() will be a multiple of (a power of two). A smaller one than 16
+  /// costs speed: A and B are then loaded, or D stored, without bulk copies.
   int alignment = 16;
 };
 
@@ -76,8 +77,8 @@ struct Options {
   std::optional<schedule::Raster> raster = std::nullopt;
   std::optional<int64_t> swizzle = std::nullopt;  // width of a raster strip, in clusters
   std::optional<int64_t> stages = std::nullopt;   // of the shared-memory ring
-  /// At most this many multiprocessors, to leave room for other kernels. On the emulated machine, the size of the
-  /// chip; empty: every CTA gets at least three tiles, so that persistence is exercised.
+  /// At most this many multiprocessors, to leave room for other kernels. On the emulated machine, the size of
+  /// the chip; empty: every CTA gets at least three tiles, so that persistence is exercised.
   std::optional<int64_t> max_sms = std::nullopt;
   LoadKind load = LoadKind::automatic;
   StoreKind store = StoreKind::automatic;
@@ -85,9 +86,9 @@ struct Options {
   bool dependent_launch = true;
 };
 
-/// The pointers of one run, in the memory of the plan's device (host memory for the emulated machine). Device scalars
-/// may be null; where given they multiply their namesakes in Problem. C may equal D if both have the same type and
-/// strides.
+/// The pointers of one run, in the memory of the plan's device (host memory for the emulated machine). Device
+/// scalars may be null; where given they multiply their namesakes in Problem. C may equal D if both have the
+/// same type and strides.
 struct Buffers {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -111,31 +112,32 @@ struct PlanInfo {
   schedule::Raster raster = schedule::Raster::along_m;
   int64_t swizzle = 1;
   int stages = 0;
-  int sms = 0;                // multiprocessors the kernel may use
-  int64_t tiles = 0;          // output tiles, those added to fill clusters included
-  int64_t grid_ctas = 0;      // 0: nothing to launch
-  int64_t shared_bytes = 0;   // per CTA
-  int64_t group_tiles = 0;    // K tiles of 128 per promotion group; 0 for an interval shorter than a K tile
+  int sms = 0;               // multiprocessors the kernel may use
+  int64_t tiles = 0;         // output tiles, those added to fill clusters included
+  int64_t grid_ctas = 0;     // 0: nothing to launch
+  int64_t shared_bytes = 0;  // per CTA
+  int64_t group_tiles = 0;   // K tiles of 128 per promotion group; 0 for an interval shorter than a K tile
   /// Groups whose sums are added per element of D, ceil(K / (32 interval)), the first included; 1 for fast.
   int64_t promotions = 0;
   bool tma_load = false, tma_store = false;
-  bool exchanged = false;     // D^T = B^T A^T
+  bool exchanged = false;  // D^T = B^T A^T
 };
 
 namespace detail {
 struct PlanState;
 }
 
-/// A kernel bound to a problem. Cheap to copy; all members are const and may be used by many threads and streams.
+/// A kernel bound to a problem. Cheap to copy; all members are const and may be used by many threads and
+/// streams.
 class Plan {
  public:
   const PlanInfo& info() const;
   /// Bytes of device memory that run() needs besides the operands: none.
   int64_t workspace_bytes() const { return 0; }
-  /// Launches exactly one kernel on `stream` (a cudaStream_t, or an emulator::Machine*; null is the default one), or
-  /// none when D is empty. Allocates nothing. A and B are not touched when K or alpha is zero; C is not touched when
-  /// beta is zero. Errors: a pointer that is null or less aligned than planned; a current GPU other than the plan's;
-  /// the launch's own.
+  /// Launches exactly one kernel on `stream` (a cudaStream_t, or an emulator::Machine*; null is the default
+  /// one), or none when D is empty. Allocates nothing. A and B are not touched when K or alpha is zero; C is
+  /// not touched when beta is zero. Errors: a pointer that is null or less aligned than planned; a current
+  /// GPU other than the plan's; the launch's own.
   Status run(const Buffers& buffers, void* stream = nullptr) const;
 
   explicit Plan(std::shared_ptr<const detail::PlanState> state) : state_(std::move(state)) {}

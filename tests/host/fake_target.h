@@ -1,4 +1,5 @@
-// A target with the whole kernel list whose launches are only recorded: plans are made and run without any machine.
+// A target with the whole kernel list whose launches are only recorded: plans are made and run without any
+// machine.
 #pragma once
 
 #include <vector>

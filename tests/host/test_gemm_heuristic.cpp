@@ -7,10 +7,13 @@
 namespace tilewright {
 namespace {
 
-const TileChoice kTiles[] = {{64, 64, true},   {64, 128, true},  {64, 192, true},  {64, 256, true}, {128, 64, true},
-                             {128, 128, true}, {128, 192, true}, {128, 256, true}, {256, 64, true}, {256, 128, true}};
+const TileChoice kTiles[] = {{64, 64, true},  {64, 128, true},  {64, 192, true},  {64, 256, true},
+                             {128, 64, true}, {128, 128, true}, {128, 192, true}, {128, 256, true},
+                             {256, 64, true}, {256, 128, true}};
 
-TileChoice best(int64_t m, int64_t n, int64_t k) { return kTiles[choose_tile({m, n, k, 1, 132, true}, kTiles)]; }
+TileChoice best(int64_t m, int64_t n, int64_t k) {
+  return kTiles[choose_tile({m, n, k, 1, 132, true}, kTiles)];
+}
 
 std::string shape(const TileChoice& t) { return std::to_string(t.tile_m) + "x" + std::to_string(t.tile_n); }
 

@@ -153,7 +153,8 @@ TEST(Case, C62_no_output_is_success_and_launches_nothing) {
 }
 
 TEST(Plan, counts_promotions_as_groups_the_first_included) {
-  const auto promotions = [](int64_t k, int64_t interval, Accumulation accumulation = Accumulation::promoted) {
+  const auto promotions = [](int64_t k, int64_t interval,
+                             Accumulation accumulation = Accumulation::promoted) {
     Problem p = small_problem();
     p.k = k;
     p.interval = interval;
@@ -215,7 +216,8 @@ TEST(Case, C37_a_base_off_by_bytes_takes_other_loads_or_is_refused_by_name) {
     const Status refused = planned(small_problem()).run(buffers);
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->code, ErrorCode::alignment);
-    EXPECT_NE(refused->message.find("B: address is " + std::to_string(past) + " modulo 16"), std::string::npos);
+    EXPECT_NE(refused->message.find("B: address is " + std::to_string(past) + " modulo 16"),
+              std::string::npos);
   }
 }
 
@@ -419,7 +421,8 @@ TEST(Case, C49_C50_addresses_around_2_to_the_31_elements_are_64_bit) {
       EXPECT_EQ((a.extent[1] - 1) * a.strides[0], static_cast<uint64_t>((shape.rows - 1) * p.a.ld));
       EXPECT_EQ((d.extent[1] - 1) * d.strides[0], static_cast<uint64_t>((shape.rows - 1) * p.d.ld * 2));
       EXPECT_EQ(l.params.d_ld, p.d.ld);
-      EXPECT_EQ(l.params.tiles.clusters_total, static_cast<uint64_t>((shape.rows + 127) / 128 * ((p.n + 127) / 128)));
+      EXPECT_EQ(l.params.tiles.clusters_total,
+                static_cast<uint64_t>((shape.rows + 127) / 128 * ((p.n + 127) / 128)));
     }
   }
 }

@@ -47,7 +47,8 @@ const Flip kFlips[] = {
     {"type.d", [](Case& c) { c.problem.d.type = DType::s32; }, "D: type s32", "f16"},
     {"layout.k_major", [](Case& c) { c.problem.a.layout = Layout::column_major; }, "A: layout column_major",
      "row_major"},
-    {"layout.k_major", [](Case& c) { c.problem.b.layout = Layout::row_major; }, "B: layout row_major", "column_major"},
+    {"layout.k_major", [](Case& c) { c.problem.b.layout = Layout::row_major; }, "B: layout row_major",
+     "column_major"},
     {"layout.c",
      [](Case& c) {
        c.problem.beta = 1;
@@ -56,8 +57,8 @@ const Flip kFlips[] = {
      "C: layout column_major", "row_major"},
     {"ld.length", [](Case& c) { c.problem.a.ld = 1023; }, "A: leading dimension 1023", "1024"},
     {"ld.length", [](Case& c) { c.problem.d.ld = -768; }, "D: leading dimension -768", "768"},
-    {"stride.range", [](Case& c) { c.problem.d.ld = int64_t{1} << 39; }, "D: leading dimension 549755813888 of 2 bytes",
-     "549755813887"},
+    {"stride.range", [](Case& c) { c.problem.d.ld = int64_t{1} << 39; },
+     "D: leading dimension 549755813888 of 2 bytes", "549755813887"},
     {"stride.range",
      [](Case& c) {
        c.problem.l = 2;
@@ -112,10 +113,26 @@ const Flip kFlips[] = {
        c.options.tile = Shape2{128, 256};
      },
      "interval: 8 on tile 128x256", "4, or tile 128x192"},
-    {"tile.built", [](Case& c) { c.options.tile = Shape2{256, 256}; }, "tile: 256x256", "128x256"},
-    {"tile.built", [](Case& c) { c.options.tile = Shape2{0, 128}; }, "tile: 0x128", "128x128"},
-    {"cluster.shape", [](Case& c) { c.options.cluster = Shape2{3, 1}; }, "cluster: 3x1", "2x1"},
-    {"cluster.shape", [](Case& c) { c.options.cluster = Shape2{1, 0}; }, "cluster: 1x0", "1x1"},
+    {"tile.built",
+     [](Case& c) {
+       c.options.tile = Shape2{256, 256};
+     },
+     "tile: 256x256", "128x256"},
+    {"tile.built",
+     [](Case& c) {
+       c.options.tile = Shape2{0, 128};
+     },
+     "tile: 0x128", "128x128"},
+    {"cluster.shape",
+     [](Case& c) {
+       c.options.cluster = Shape2{3, 1};
+     },
+     "cluster: 3x1", "2x1"},
+    {"cluster.shape",
+     [](Case& c) {
+       c.options.cluster = Shape2{1, 0};
+     },
+     "cluster: 1x0", "1x1"},
     {"cluster.copy",
      [](Case& c) {
        c.problem.a.ld = 1025;
@@ -165,8 +182,8 @@ const Flip kFlips[] = {
      },
      "D: leading dimension 769", "multiples of 8 elements"},
     {"device.gpu", [](Case& c) { c.target.kernels = {}; }, "", ""},  // see below: planned through gpu_target
-    {"device.current",
-     [](Case& c) { c.target.current_ordinal = [] { return Expected<int>(1); }; }, "device: GPU 1 is current", "GPU 0"},
+    {"device.current", [](Case& c) { c.target.current_ordinal = [] { return Expected<int>(1); }; },
+     "device: GPU 1 is current", "GPU 0"},
     {"pointer.null", [](Case& c) { c.buffers.b = nullptr; }, "B: null", "memory"},
     {"pointer.null", [](Case& c) { c.buffers.d = nullptr; }, "D: null", "memory"},
     {"pointer.null",

@@ -12,14 +12,16 @@ namespace {
 TEST(FastDivisor, is_exact_at_multiples_and_beside_them) {
   std::mt19937 random(1);
   for (int trial = 0; trial < 20000; ++trial) {
-    const uint32_t divisor = trial < 4096 ? static_cast<uint32_t>(trial + 1) : 1 + random() % ((1u << 31) - 1);
+    const uint32_t divisor =
+        trial < 4096 ? static_cast<uint32_t>(trial + 1) : 1 + random() % ((1u << 31) - 1);
     const FastDivisor fast(divisor);
     const uint32_t most = ((1u << 31) - 1) / divisor;
     for (const uint32_t quotient : {0u, 1u, most / 2, most, static_cast<uint32_t>(random()) % (most + 1)}) {
       for (const int64_t beside : {-1, 0, 1}) {
         const int64_t dividend = int64_t{quotient} * divisor + beside;
         if (dividend < 0 || dividend >= int64_t{1} << 31) continue;
-        ASSERT_EQ(fast.divide(static_cast<uint32_t>(dividend)), dividend / divisor) << dividend << " / " << divisor;
+        ASSERT_EQ(fast.divide(static_cast<uint32_t>(dividend)), dividend / divisor)
+            << dividend << " / " << divisor;
       }
     }
   }
@@ -62,10 +64,15 @@ TEST(TileSchedule, visits_every_tile_once_for_random_grids) {
   std::mt19937 random(2);
   const auto up_to = [&](uint32_t most) { return 1 + static_cast<uint32_t>(random()) % most; };
   for (int trial = 0; trial < 3000; ++trial) {
-    const Grid g{up_to(40),          up_to(40), up_to(4), 1u << random() % 3, 1u << random() % 2, up_to(50),
+    const Grid g{up_to(40),
+                 up_to(40),
+                 up_to(4),
+                 1u << random() % 3,
+                 1u << random() % 2,
+                 up_to(50),
                  random() % 2 == 0 ? Raster::along_m : Raster::along_n};
-    SCOPED_TRACE(::testing::Message() << g.m << "x" << g.n << "x" << g.batches << " cluster " << g.cluster_m << "x"
-                                      << g.cluster_n << " strip " << g.strip);
+    SCOPED_TRACE(::testing::Message() << g.m << "x" << g.n << "x" << g.batches << " cluster " << g.cluster_m
+                                      << "x" << g.cluster_n << " strip " << g.strip);
     expect_visits_all(g);
     if (HasFatalFailure()) return;
   }

@@ -159,12 +159,19 @@ struct WgmmaFp8 {
       if (kt < k_tiles) {
         float temporary[kRegisters];
         uint32_t in_group = 0;
-        TILEWRIGHT_NO_UNROLL
-        for (; kt + 1 < k_tiles; ++kt) {
+        const uint32_t last = k_tiles - 1;
+        const auto promote = [&](bool run_second) {
           promote_tile<false, false>(acc, temporary, descriptors, ring, releaser, at, previous, in_group,
-                                     group_tiles, kt == 3, shadow);
-        }
+                                     group_tiles, run_second, shadow);
+          ++kt;
+        };
+        // The results of the previous tile that are still to be stored leave registers before the long loop.
+        TILEWRIGHT_NO_UNROLL
+        while (kt < 3 && kt < last) promote(false);
+        if (kt < last) promote(true);
         shadow.settle();
+        TILEWRIGHT_NO_UNROLL
+        while (kt < last) promote(false);
         // Two copies of the last K tile: only in this one are a packed part's accumulators dead while the next part is
         // computed, which makes room for its packed results.
         if (kParts > 1 && shadow.packs_early()) {

@@ -1,0 +1,217 @@
+#include "bench_shape.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <thread>
+
+#include "src/matrix_init.h"
+
+namespace tilewright::cli {
+namespace {
+
+size_t bytes_of_packed(DType type, int64_t rows, int64_t columns, int64_t batches) {
+  return static_cast<size_t>(bytes_of(type, rows * columns * batches));
+}
+
+/// Random operands; each set holds the same values from another place on, so that no two sets are equal.
+Status upload_rotated(const GpuBuffer& buffer, const std::vector<uint8_t>& values, size_t start) {
+  std::vector<uint8_t> rotated(values.size());
+  std::rotate_copy(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(start % values.size()),
+                   values.end(), rotated.begin());
+  return buffer.upload(rotated.data());
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// `count` launches, each on the next set.
+Status launch_many(const Contender& c, int sets, int count, void* stream) {
+  for (int i = 0; i < count; ++i)
+    if (Status s = c.run(i % sets, stream)) return s;
+  return {};
+}
+
+/// A rough time of one launch, in milliseconds.
+Expected<double> rough_ms(const Contender& c, int sets, const GpuStream& stream) {
+  constexpr int kWarm = 2, kTimed = 5;
+  if (Status s = launch_many(c, sets, kWarm, stream.get())) return *s;
+  const Expected<double> ms = stream.milliseconds([&] { return launch_many(c, sets, kTimed, stream.get()); });
+  if (!ms) return ms.error();
+  return *ms / kTimed;
+}
+
+/// A contender ready to be timed.
+struct Entrant {
+  Contender* contender;
+  int warm, timed;
+  GpuGraph graph;  // of `timed` launches: the host's part of a launch is no part of a kernel's time
+};
+
+Expected<Entrant> prepare(Contender& c, int sets, const GpuStream& stream, const BenchMethod& method) {
+  const Expected<double> ms = rough_ms(c, sets, stream);
+  if (!ms) return ms.error();
+  const double once = std::max(*ms, 1e-3);
+  const int warm = std::max(2, static_cast<int>(std::ceil(method.warm_ms / once)));
+  const int timed = std::clamp(static_cast<int>(std::lround(method.timed_ms / once)), 1, 400);
+  Expected<GpuGraph> graph =
+      GpuGraph::record(stream, [&] { return launch_many(c, sets, timed, stream.get()); });
+  if (!graph) return graph.error();
+  return Entrant{&c, warm, timed, std::move(*graph)};
+}
+
+/// Microseconds of one launch in a burst.
+Expected<double> burst_us(const Entrant& e, int sets, const GpuStream& stream, const BenchMethod& method) {
+  std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(method.idle_ms));
+  if (Status s = launch_many(*e.contender, sets, e.warm, stream.get())) return *s;
+  const Expected<double> ms = stream.milliseconds([&] { return e.graph.launch(stream); });
+  if (!ms) return ms.error();
+  return *ms * 1000 / e.timed;
+}
+
+/// Runs each contender once on poisoned output and compares what it wrote with the first one's.
+Status check(const BenchOperands& operands, DType d_type, const GpuStream& stream,
+             std::vector<Contender>& contenders) {
+  std::vector<float> first;
+  for (Contender& c : contenders) {
+    if (Status s = operands.poison_d()) return s;
+    if (Status s = c.run(0, stream.get())) return s;
+    if (Status s = stream.synchronize()) return s;
+    Expected<std::vector<float>> d = operands.download_d(d_type);
+    if (!d) return d.error();
+    if (first.empty()) first = *d;
+    double error = 0, norm = 0;
+    c.nan_elements = 0;
+    for (size_t i = 0; i < d->size(); ++i) {
+      const double got = (*d)[i], want = first[i];
+      c.nan_elements += std::isnan(got);
+      if (std::isnan(got) || std::isnan(want)) continue;
+      error += (got - want) * (got - want);
+      norm += want * want;
+    }
+    c.difference = norm > 0 ? std::sqrt(error / norm) : 0;
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<BenchOperands> BenchOperands::make(const Problem& p, int64_t l2_bytes) {
+  std::vector<uint8_t> a(bytes_of_packed(p.a.type, p.m, p.k, p.l)),
+      b(bytes_of_packed(p.b.type, p.k, p.n, p.l));
+  fill_matrix(a.data(), {p.a.type, p.m * p.l, p.k, 1, p.k, 1, 0}, Init::normal, 1);
+  fill_matrix(b.data(), {p.b.type, p.n * p.l, p.k, 1, p.k, 1, 0}, Init::normal, 2);
+  const size_t d_bytes = bytes_of_packed(p.d.type, p.m, p.n, p.l);
+  const auto set_bytes = static_cast<int64_t>(a.size() + b.size() + d_bytes);
+  const int64_t count = std::clamp<int64_t>(2 * l2_bytes / std::max<int64_t>(1, set_bytes) + 2, 2, 64);
+  BenchOperands out;
+  for (int64_t i = 0; i < count; ++i) {
+    Set set;
+    for (const auto& [buffer, bytes] :
+         {std::pair{&set.a, a.size()}, std::pair{&set.b, b.size()}, std::pair{&set.d, d_bytes}}) {
+      Expected<GpuBuffer> memory = GpuBuffer::allocate(bytes);
+      if (!memory) return memory.error();
+      *buffer = std::move(*memory);
+    }
+    constexpr size_t kStep = 1000003;  // prime: no row of a set is a row of another
+    if (Status s = upload_rotated(set.a, a, kStep * static_cast<size_t>(i))) return *s;
+    if (Status s = upload_rotated(set.b, b, kStep * static_cast<size_t>(i))) return *s;
+    out.sets_.push_back(std::move(set));
+  }
+  return out;
+}
+
+Status BenchOperands::poison_d() const {
+  for (const Set& set : sets_)
+    if (Status s = set.d.fill(0xFF)) return s;
+  return {};
+}
+
+Expected<std::vector<float>> BenchOperands::download_d(DType type) const {
+  const GpuBuffer& d = sets_[0].d;
+  std::vector<uint8_t> bytes(d.bytes());
+  if (Status s = d.download(bytes.data())) return *s;
+  std::vector<float> out(bytes.size() / static_cast<size_t>(bits_of(type) / 8));
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (type == DType::f32) {
+      std::memcpy(&out[i], &bytes[4 * i], 4);
+      continue;
+    }
+    uint16_t code;
+    std::memcpy(&code, &bytes[2 * i], 2);
+    out[i] = type == DType::bf16 ? static_cast<float>(bf16::from_bits(code))
+                                 : static_cast<float>(f16::from_bits(code));
+  }
+  return out;
+}
+
+double Contender::mean_us() const {
+  return std::accumulate(round_us.begin(), round_us.end(), 0.0) / static_cast<double>(round_us.size());
+}
+
+double mean_ratio(const Contender& own, const Contender& peer) {
+  double sum = 0;
+  for (size_t i = 0; i < own.round_us.size(); ++i) sum += peer.round_us[i] / own.round_us[i];
+  return sum / static_cast<double>(own.round_us.size());
+}
+
+Status measure(const BenchOperands& operands, DType d_type, const GpuStream& stream,
+               const BenchMethod& method, std::vector<Contender>& contenders) {
+  if (Status s = check(operands, d_type, stream, contenders)) return s;
+  std::vector<Entrant> entrants;
+  for (Contender& c : contenders) {
+    Expected<Entrant> e = prepare(c, operands.sets(), stream, method);
+    if (!e) return e.error();
+    entrants.push_back(std::move(*e));
+  }
+  for (int round = 0; round < method.rounds; ++round) {
+    std::vector<std::vector<double>> times(entrants.size());
+    for (int burst = 0; burst < method.bursts; ++burst) {
+      for (size_t i = 0; i < entrants.size(); ++i) {
+        const Expected<double> us = burst_us(entrants[i], operands.sets(), stream, method);
+        if (!us) return us.error();
+        times[i].push_back(*us);
+      }
+    }
+    for (size_t i = 0; i < entrants.size(); ++i) entrants[i].contender->round_us.push_back(median(times[i]));
+  }
+  return {};
+}
+
+Expected<Contender> fastest_cublaslt(const CublasLt& library, const Problem& problem, bool fast,
+                                     const BenchOperands& operands, const GpuBuffer& workspace,
+                                     const GpuBuffer& one, const GpuStream& stream) {
+  const Expected<CublasLtMatmul> matmul =
+      CublasLtMatmul::create(library, problem, fast, static_cast<const float*>(one.data()));
+  if (!matmul) return matmul.error();
+  const auto contender = [&](int candidate) {
+    Contender c;
+    c.name = fast ? "cublaslt_fast" : "cublaslt_accurate";
+    c.fast_accumulation = fast;
+    c.run = [m = *matmul, candidate, &operands, memory = workspace.data()](int set, void* on) {
+      return m.run(candidate, operands.a(set), operands.b(set), operands.d(set), memory, on);
+    };
+    return c;
+  };
+  std::optional<int> best;
+  double best_ms = 0;
+  std::optional<Error> last;
+  for (int candidate = 0; candidate < matmul->candidates(); ++candidate) {
+    const Expected<double> ms = rough_ms(contender(candidate), operands.sets(), stream);
+    if (!ms) {
+      last = ms.error();
+    } else if (!best || *ms < best_ms) {
+      best = candidate;
+      best_ms = *ms;
+    }
+  }
+  if (!best) return *last;
+  return contender(*best);
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,73 @@
+// Measures contenders side by side on one problem.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cublaslt.h"
+#include "gpu.h"
+#include "tilewright/gemm.h"
+
+namespace tilewright::cli {
+
+/// How times are taken. A burst is `idle_ms` of rest (all kernels are at the power limit: without it, each
+/// would run at the temperature and clock that the one before it left), two or more launches to warm up, and
+/// then about `timed_ms` of launches that are timed together. In a round the contenders take turns, `bursts`
+/// times; each contender's time is its median.
+struct BenchMethod {
+  int rounds = 3, bursts = 7;
+  double idle_ms = 90, timed_ms = 1.6, warm_ms = 0.1;
+};
+
+/// Operands in device memory, as many sets as do not fit in L2 together, with different values.
+class BenchOperands {
+ public:
+  static Expected<BenchOperands> make(const Problem& problem, int64_t l2_bytes);
+
+  int sets() const { return static_cast<int>(sets_.size()); }
+  const void* a(int set) const { return sets_[static_cast<size_t>(set)].a.data(); }
+  const void* b(int set) const { return sets_[static_cast<size_t>(set)].b.data(); }
+  void* d(int set) const { return sets_[static_cast<size_t>(set)].d.data(); }
+  Status poison_d() const;
+  /// D of set 0, as floats. D is f16 or bf16 or f32.
+  Expected<std::vector<float>> download_d(DType type) const;
+
+ private:
+  struct Set {
+    GpuBuffer a, b, d;
+  };
+  std::vector<Set> sets_;
+};
+
+/// Something that computes the problem on set `set`.
+struct Contender {
+  std::string name;
+  bool fast_accumulation = false;
+  std::function<Status(int set, void* stream)> run;
+
+  // filled in by measure()
+  std::vector<double> round_us;  // one time for each round
+  double difference = 0;         // of its D from the first contender's, Frobenius, relative
+  int64_t nan_elements = 0;      // of D; D was poisoned with NaN
+
+  double mean_us() const;
+};
+
+/// Checks the contenders against the first of them and takes their times. Errors: a launch, memory.
+Status measure(const BenchOperands& operands, DType d_type, const GpuStream& stream,
+               const BenchMethod& method, std::vector<Contender>& contenders);
+
+/// Mean over the rounds of peer's time / own time: above 1, own is faster.
+double mean_ratio(const Contender& own, const Contender& peer);
+
+/// The fastest of cuBLASLt's candidates for a problem as a contender. `workspace` and `one` (a float 1 on the
+/// device) must outlive it.
+Expected<Contender> fastest_cublaslt(const CublasLt& library, const Problem& problem, bool fast,
+                                     const BenchOperands& operands, const GpuBuffer& workspace,
+                                     const GpuBuffer& one, const GpuStream& stream);
+
+}  // namespace tilewright::cli

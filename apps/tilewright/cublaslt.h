@@ -1,0 +1,49 @@
+// The vendor's library as a peer in measurements: loaded at run time, never linked.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "tilewright/error.h"
+#include "tilewright/gemm.h"
+
+namespace tilewright::cli {
+
+struct CublasLtApi;
+
+/// A loaded cuBLASLt with a handle.
+class CublasLt {
+ public:
+  /// `path`: a library file; empty tries the usual names and places. Errors: not found, too old, no CUDA.
+  static Expected<CublasLt> load(const std::string& path);
+
+  std::string version() const;
+  const CublasLtApi& api() const { return *api_; }
+
+ private:
+  std::shared_ptr<const CublasLtApi> api_;
+};
+
+constexpr size_t kCublasLtWorkspace = size_t{64} << 20;
+
+/// D = A B with packed K-major A and B and row-major D, as the problem has them; scales of 1 in device
+/// memory.
+class CublasLtMatmul {
+ public:
+  /// The first eight candidates of the library's heuristic. Error: it has none.
+  static Expected<CublasLtMatmul> create(const CublasLt& library, const Problem& problem,
+                                         bool fast_accumulation, const float* device_one);
+
+  int candidates() const;
+  /// workspace: kCublasLtWorkspace bytes.
+  Status run(int candidate, const void* a, const void* b, void* d, void* workspace, void* stream) const;
+
+  struct State;
+  explicit CublasLtMatmul(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace tilewright::cli

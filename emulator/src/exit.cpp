@@ -1,0 +1,44 @@
+// What a thread must have finished before it exits.
+#include <algorithm>
+
+#include "cluster.h"
+#include "text.h"
+
+namespace tilewright::emulator {
+
+void Cluster::check_exit(Thread& thread) {
+  if (thread.bulk.last_group() > thread.bulk.read_waited) {
+    report(ReportKind::exit_with_pending_work, &thread,
+           text("exits while ",
+                plural(static_cast<long long>(thread.bulk.last_group() - thread.bulk.read_waited), "bulk group"),
+                " may still be reading shared memory: a cp.async.bulk.wait_group.read is missing"));
+  } else if (thread.copies.last_group() > thread.copies.covered) {
+    report(ReportKind::exit_with_pending_work, &thread, "exits with cp.async copies that it has not waited for");
+  } else if (thread.wgmmas != 0 && (thread.groups_waited < thread.groups_committed ||
+                                    thread.wgmmas > thread.group->group_ends[thread.groups_committed - 1])) {
+    report(ReportKind::exit_with_pending_work, &thread, "exits with wgmmas that it has not waited for");
+  }
+  if (thread.log_position != thread.group->log.size()) {
+    const auto missed = static_cast<Op>(thread.group->log[thread.log_position] & 0xFF);
+    report(ReportKind::non_uniform, &thread,
+           text("exits without ", name_of(missed), ", which other threads of its warpgroup have executed"));
+  }
+  for (const WarpMeeting& meeting : thread.warp->meetings) {
+    if ((meeting.mask >> thread.lane & 1) == 0) continue;
+    report(ReportKind::non_uniform, &thread,
+           text("exits while lanes ", Hex{meeting.arrived}, " of its warp wait for it at ", name_of(meeting.op)));
+  }
+  if (thread.group->met != 0) {
+    report(ReportKind::non_uniform, &thread,
+           text("exits while ", plural(thread.group->met, "thread"), " of its warpgroup wait for it at ",
+                name_of(thread.group->meeting)));
+  }
+  const NamedBarrier& block = thread.cta->named[0];
+  if (!block.waiters.empty() && block.threads == launch.threads_per_cta) {
+    report(ReportKind::non_uniform, &thread,
+           text("exits while ", plural(static_cast<long long>(block.waiters.size()), "thread"),
+                " of its block wait at a block barrier"));
+  }
+}
+
+}  // namespace tilewright::emulator
