@@ -50,7 +50,8 @@ Expected<int> max_active_clusters(uint32_t cluster, uint32_t shared_bytes) {
 }  // namespace
 
 const Fp8Kernel& TILEWRIGHT_JOIN(fp8_kernel_, TILEWRIGHT_INSTANCE_INDEX)() {
-  static const Fp8Kernel kernel{TILEWRIGHT_APPLY(TILEWRIGHT_ID, TILEWRIGHT_INSTANCE_ARGS), launch, max_active_clusters};
+  static const Fp8Kernel kernel{TILEWRIGHT_APPLY(TILEWRIGHT_ID, TILEWRIGHT_INSTANCE_ARGS), launch,
+                                max_active_clusters};
   return kernel;
 }
 

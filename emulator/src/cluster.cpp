@@ -82,6 +82,7 @@ void Cluster::create_threads() {
     thread.group->threads[thread.index % kGroupThreads] = &thread;
     thread.group->complete = thread.index % kGroupThreads == kGroupThreads - 1 || thread.group->complete;
     clock_of(thread)[agent] = 1;
+    thread.stack = reinterpret_cast<uintptr_t>(storage_.stacks.bottom(agent));
     thread.fiber.start(storage_.stacks.bottom(agent), StackArena::usable_bytes(), &Cluster::run_thread, &thread);
     ready_[warp] |= 1u << thread.lane;
     ++ready_lanes_;

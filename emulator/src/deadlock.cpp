@@ -111,7 +111,8 @@ void Cluster::report_deadlock() {
   for (const auto& [key, waiters] : waiting) {
     const auto& [rank, role, goal] = key;
     message += text("; CTA ", rank, ' ', warp_list(waiters.warps), role.empty() ? "" : " [", role,
-                    role.empty() ? "" : "]", " (", plural(waiters.threads, "thread"), ") waits for ", goal);
+                    role.empty() ? "" : "]", " (", plural(waiters.threads, "thread"),
+                    waiters.warps.size() == 1 ? ") waits for " : ") wait for ", goal);
   }
   const Barrier* barrier = culprit->wait == Wait::mbarrier ? culprit->wait_barrier : nullptr;
   report(kind_of(*culprit), culprit, std::move(message), barrier != nullptr ? barrier->name : nullptr,

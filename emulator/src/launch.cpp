@@ -37,14 +37,14 @@ bool ClusterStorage::reserve(uint32_t threads, size_t window_bytes) {
 }
 
 Launch::Launch(MachineState& state, const LaunchConfig& launch_config, void (*kernel)(void*), void* argument)
-    : machine(state), config(launch_config), body(kernel), closure(argument), random(state.options.seed) {
+    : machine(state), config(launch_config), body(kernel), closure(argument), random(state.options.seed),
+      options_(state.options) {
   threads_per_cta = config.block.x * config.block.y * config.block.z;
   ctas_per_cluster = config.cluster.x * config.cluster.y * config.cluster.z;
   registers_at_entry =
       config.registers_at_entry != 0 ? config.registers_at_entry : default_registers(threads_per_cta);
 }
 
-const MachineOptions& Launch::options() const { return machine.options; }
 GlobalMemory& Launch::memory() { return machine.memory; }
 Trace* Launch::trace() { return machine.options.trace ? &machine.trace : nullptr; }
 

@@ -46,7 +46,7 @@ struct Launch {
   std::unordered_map<uintptr_t, std::shared_ptr<const Snapshot>> published;
   std::unordered_set<std::string> names;
 
-  const MachineOptions& options() const;
+  const MachineOptions& options() const { return options_; }
   GlobalMemory& memory();
   Trace* trace();  // null when off
   void count(Op op, uint64_t times = 1) { result.statistics.operations[static_cast<size_t>(op)] += times; }
@@ -57,6 +57,9 @@ struct Launch {
   void file(Report report);
   /// Runs all clusters. False when there is not enough memory for their stacks.
   bool run();
+
+ private:
+  const MachineOptions& options_;
 };
 
 /// Memory that clusters use one after another.

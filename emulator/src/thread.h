@@ -144,6 +144,7 @@ struct Warpgroup {
 
 struct Thread {
   Fiber fiber;
+  uintptr_t stack = 0;  // its lowest address
   Cluster* cluster = nullptr;
   Cta* cta = nullptr;
   Warp* warp = nullptr;
@@ -184,7 +185,6 @@ struct Thread {
     const void* operand = nullptr;
     uint64_t desc_a = 0, desc_b = 0;
     bool accumulate = false;
-    const void* site = nullptr;
   } exchange;
 
   uint64_t accesses = 0;           // since its last machine operation

@@ -205,7 +205,9 @@ void issue_store(const TensorMap* map, uint32_t src, const int32_t* coords, int 
 }  // namespace
 
 void execute_tensor_load(Cluster& cluster, AsyncOperation& operation) {
-  if (operation.map->words != operation.map_at_issue.words) {
+  // A map that is a kernel parameter lies on the issuer's stack and may be gone with it.
+  const bool parameter = cluster.in_stacks(reinterpret_cast<uintptr_t>(operation.map));
+  if (!parameter && operation.map->words != operation.map_at_issue.words) {
     cluster.report(ReportKind::tensor_map_changed, operation.issuer,
                    "a tensor map was rewritten between the issue of a TMA load and its execution");
     operation.spec = decode_for_emulator(*operation.map);
@@ -276,6 +278,9 @@ void tma_load(uint32_t dst, const TensorMap* map, uint32_t bar, const int32_t* c
   const std::optional<Access> access =
       land(*thread, place, barrier, operation.destinations, operation.bytes, kWhat);
   if (!access || !check_rows(*thread, operation, false, *access, kWhat)) return;
+  // The descriptor is read when the copy executes: until then it must not change.
+  const Actor reader{cluster.clock_of(*thread), *access};
+  if (!cluster.check_global(*thread, map, sizeof(TensorMap), false, reader, "the descriptor of a TMA load")) return;
   cluster.submit(operation);
 }
 

@@ -9,7 +9,7 @@
 namespace tilewright::emulator {
 namespace {
 
-void check_stack(Thread& thread, uintptr_t address, uint32_t bytes, bool write) {
+[[gnu::noinline]] void check_registers(Thread& thread, uintptr_t address, uint32_t bytes, bool write) {
   const auto* begin = reinterpret_cast<const std::byte*>(address);
   for (RegisterRange& range : thread.registers) {
     if (begin >= range.end || begin + bytes <= range.begin) continue;
@@ -25,8 +25,9 @@ void check_stack(Thread& thread, uintptr_t address, uint32_t bytes, bool write) 
         text(write ? "writes " : "reads ", range.operand ? "A registers" : "an accumulator register", " (offset ",
              begin - range.begin, " bytes) of wgmma group ", range.group, ", which it has waited for only up to group ",
              thread.groups_waited));
-    return;
+    break;
   }
+  if (thread.cluster->launch.stopped) thread.cluster->leave(thread);
 }
 
 [[gnu::noinline]] void check_access(Thread& thread, uintptr_t address, uint32_t bytes, bool write) {
@@ -36,8 +37,6 @@ void check_stack(Thread& thread, uintptr_t address, uint32_t bytes, bool write) 
     cluster.report(ReportKind::livelock, &thread,
                    text("made ", thread.accesses, " memory accesses without reaching a machine operation"));
     cluster.launch.stopped = true;
-  } else if (cluster.in_stacks(address)) {
-    check_stack(thread, address, bytes, write);
   } else if (cluster.in_windows(address)) {
     const SharedPlace place = cluster.locate_pointer(reinterpret_cast<const void*>(address));
     cluster.check_shared(thread, place, bytes, write, what);
@@ -50,7 +49,13 @@ void check_stack(Thread& thread, uintptr_t address, uint32_t bytes, bool write) 
 
 inline void on_access(const void* address, uint32_t bytes, bool write) {
   Thread* thread = current_thread;
-  if (thread != nullptr) check_access(*thread, reinterpret_cast<uintptr_t>(address), bytes, write);
+  if (thread == nullptr) return;
+  const auto where = reinterpret_cast<uintptr_t>(address);
+  if (where - thread->stack >= StackArena::usable_bytes()) {
+    check_access(*thread, where, bytes, write);
+  } else if (!thread->registers.empty()) {
+    check_registers(*thread, where, bytes, write);
+  }
 }
 
 }  // namespace

@@ -243,10 +243,11 @@ void issue(Thread& thread, const WgmmaInstruction& instruction) {
   }
   const Access access{cluster.group_agent(group), thread.groups_committed + 1, cluster.id(), AccessKind::mma};
   const Actor actor{cluster.common_clock(group), access, true};
+  Thread& first = *group.threads[0];  // speaks for all in reports
   if (operation.a_registers[0] == nullptr) {
-    check_operand(thread, operation.desc_a, kRows, instruction.transpose_a, actor, 'A');
+    check_operand(first, operation.desc_a, kRows, instruction.transpose_a, actor, 'A');
   }
-  check_operand(thread, operation.desc_b, static_cast<uint32_t>(instruction.n), instruction.transpose_b, actor, 'B');
+  check_operand(first, operation.desc_b, static_cast<uint32_t>(instruction.n), instruction.transpose_b, actor, 'B');
   ++group.issued;
   cluster.launch.count(Op::wgmma);
   AsyncOperation& token = cluster.new_operation(AsyncKind::wgmma, thread);

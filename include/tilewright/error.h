@@ -20,7 +20,8 @@ enum class ErrorCode : uint8_t {
   io,                // a file
 };
 
-/// What went wrong, as a sentence for a person (`message`) and as the name of the rule for a program (`rule`).
+/// What went wrong, as a sentence for a person (`message`) and as the name of the rule for a program
+/// (`rule`).
 struct Error {
   ErrorCode code = ErrorCode::invalid_argument;
   std::string rule;     // short and stable, for example "ld.multiple_of_16_bytes"

@@ -1,4 +1,5 @@
-// The TMA descriptor as a value: what it describes, the rules it must satisfy, and the 128 bytes a kernel takes.
+// The TMA descriptor as a value: what it describes, the rules it must satisfy, and the 128 bytes a kernel
+// takes.
 #pragma once
 
 #include <array>
@@ -18,24 +19,32 @@ enum class TmaType : uint8_t { u8, u16, u32, s32, u64, s64, f16, f32, f64, bf16,
 
 constexpr uint32_t size_of(TmaType t) {
   switch (t) {
-    case TmaType::u8: return 1;
+    case TmaType::u8:
+      return 1;
     case TmaType::u16:
     case TmaType::f16:
-    case TmaType::bf16: return 2;
+    case TmaType::bf16:
+      return 2;
     case TmaType::u64:
     case TmaType::s64:
-    case TmaType::f64: return 8;
-    default: return 4;
+    case TmaType::f64:
+      return 8;
+    default:
+      return 4;
   }
 }
 
 /// Bytes that one row of a box may span under a swizzle; also the width of the swizzle atom.
 constexpr uint32_t swizzle_width(Swizzle s) {
   switch (s) {
-    case Swizzle::b32: return 32;
-    case Swizzle::b64: return 64;
-    case Swizzle::b128: return 128;
-    default: return 16;
+    case Swizzle::b32:
+      return 32;
+    case Swizzle::b64:
+      return 64;
+    case Swizzle::b128:
+      return 128;
+    default:
+      return 16;
   }
 }
 
@@ -48,10 +57,10 @@ inline constexpr uint32_t tensor_map_max_box = 256;                     // eleme
 struct TensorMapSpec {
   void* base = nullptr;
   TmaType type = TmaType::u8;
-  int rank = 0;                        // 1..5
-  std::array<uint64_t, 5> extent{};    // elements, 1..2^32
-  std::array<uint64_t, 4> strides{};   // bytes, multiples of 16, below 2^40
-  std::array<uint32_t, 5> box{};       // elements, 1..256
+  int rank = 0;                       // 1..5
+  std::array<uint64_t, 5> extent{};   // elements, 1..2^32
+  std::array<uint64_t, 4> strides{};  // bytes, multiples of 16, below 2^40
+  std::array<uint32_t, 5> box{};      // elements, 1..256
   Swizzle swizzle = Swizzle::none;
 };
 
@@ -64,12 +73,12 @@ struct TensorMapRule {
 /// Every rule that `check` applies, in its order.
 const std::array<TensorMapRule, 9>& tensor_map_rules();
 
-/// The rules of cuTensorMapEncodeTiled, checked before the driver sees them: the error names the rule, the value
-/// found and the nearest legal one.
+/// The rules of cuTensorMapEncodeTiled, checked before the driver sees them: the error names the rule, the
+/// value found and the nearest legal one.
 std::optional<Error> check(const TensorMapSpec& spec);
 
-/// Opaque 128-byte descriptor. Pass it to a kernel by value as a `__grid_constant__` parameter (directly or in a
-/// struct). On a GPU the bytes are a CUtensorMap; for the emulated machine they hold the spec.
+/// Opaque 128-byte descriptor. Pass it to a kernel by value as a `__grid_constant__` parameter (directly or
+/// in a struct). On a GPU the bytes are a CUtensorMap; for the emulated machine they hold the spec.
 struct alignas(128) TensorMap {
   std::array<uint64_t, 16> words{};
 };

@@ -1,5 +1,5 @@
-// What the FP8 GEMM kernels take, and which of them are built. Mode-neutral: the planner on the host and the kernels of
-// both machines read this file.
+// What the FP8 GEMM kernels take, and which of them are built. Mode-neutral: the planner on the host and the
+// kernels of both machines read this file.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ enum class Load : uint8_t {
 struct Fp8KernelId {
   int tile_m, tile_n;  // K tile: 128 elements
   DType a, b;
-  int out_bytes;       // 1: e4m3 or e5m2, 2: f16 or bf16, 4: f32; which of them is a run-time choice
-  bool promoted;       // false: the tensor cores' own accumulator all along K
-  int interval;        // in MMAs (32 of K). 0: whole K tiles, chosen at run time; 1 or 2: fixed
+  int out_bytes;  // 1: e4m3 or e5m2, 2: f16 or bf16, 4: f32; which of them is a run-time choice
+  bool promoted;  // false: the tensor cores' own accumulator all along K
+  int interval;   // in MMAs (32 of K). 0: whole K tiles, chosen at run time; 1 or 2: fixed
   Load load;
 
   friend constexpr bool operator==(const Fp8KernelId&, const Fp8KernelId&) = default;
@@ -34,18 +34,19 @@ struct Fp8KernelId {
 std::string fp8_kernel_name(const Fp8KernelId& id);
 
 constexpr int kFp8TileK = 128;
-constexpr uint32_t kSharedLimit = 232448;  // bytes one CTA may use (CUDA programming guide, compute capability 9.0)
+constexpr uint32_t kSharedLimit =
+    232448;  // bytes one CTA may use (CUDA programming guide, compute capability 9.0)
 
 /// The shared-memory and thread plan of a kernel, in bytes and threads.
 struct Fp8Plan {
   int consumer_warpgroups;  // each computes tile_m / consumer_warpgroups rows
   int parts;                // pieces of a warpgroup's tile that share one temporary accumulator
   int part_m, part_n;
-  uint32_t threads;         // consumers and one producer warpgroup
+  uint32_t threads;  // consumers and one producer warpgroup
   uint32_t stage_bytes;
-  uint32_t slab_columns;    // columns of one TMA store: 16 rows x slab_columns per warp
+  uint32_t slab_columns;  // columns of one TMA store: 16 rows x slab_columns per warp
   uint32_t slab_bytes;
-  uint32_t staging_bytes;   // two slabs per consumer warp
+  uint32_t staging_bytes;  // two slabs per consumer warp
   uint32_t barrier_bytes;
   int max_stages;
 };
@@ -56,7 +57,8 @@ constexpr Fp8Plan fp8_plan(int tile_m, int tile_n, int out_bytes, bool promoted)
   Fp8Plan p{};
   p.consumer_warpgroups = tile_m >= 128 ? 2 : 1;
   const int rows = tile_m / p.consumer_warpgroups;
-  // A promoted 64 x 256 part would need 128 + 128 accumulator registers: two halves share one temporary instead.
+  // A promoted 64 x 256 part would need 128 + 128 accumulator registers: two halves share one temporary
+  // instead.
   p.parts = rows == 128 ? 2 : (promoted && tile_n == 256 ? 2 : 1);
   p.part_m = 64;
   p.part_n = rows == 128 ? tile_n : tile_n / p.parts;
@@ -76,26 +78,26 @@ constexpr uint32_t fp8_shared_bytes(const Fp8Plan& p, int stages) {
   return static_cast<uint32_t>(stages) * p.stage_bytes + p.staging_bytes + p.barrier_bytes;
 }
 
-/// K tiles that one promotion group may span: a shared temporary must be read after every K tile, because its parts
-/// take turns on one stage.
+/// K tiles that one promotion group may span: a shared temporary must be read after every K tile, because its
+/// parts take turns on one stage.
 constexpr bool fp8_interval_spans_tiles(const Fp8KernelId& id) {
   return id.promoted && fp8_plan(id.tile_m, id.tile_n, id.out_bytes, true).parts == 1;
 }
 
-/// Kernel parameters. D[m][n] = convert(scale * (sum_k A[m][k] B[n][k]) + beta * C[m][n]) per batch, where scale
-/// and beta are the products of their host part and of the device scalars that are given.
+/// Kernel parameters. D[m][n] = convert(scale * (sum_k A[m][k] B[n][k]) + beta * C[m][n]) per batch, where
+/// scale and beta are the products of their host part and of the device scalars that are given.
 struct Fp8GemmParams {
-  // A: (k, m, batch), box 128 x (tile_m / cluster_n) x 1; B: (k, n, batch), box 128 x (tile_n / cluster_m) x 1;
-  // both u8, 128-byte swizzle, for Load::tma. D: (n, m, batch), box slab_columns x 16 x 1, swizzle as wide as the slab's
-  // rows (64 bytes for 8-bit D, else 128), when d_tma.
+  // A: (k, m, batch), box 128 x (tile_m / cluster_n) x 1; B: (k, n, batch), box 128 x (tile_n / cluster_m) x
+  // 1; both u8, 128-byte swizzle, for Load::tma. D: (n, m, batch), box slab_columns x 16 x 1, swizzle as wide
+  // as the slab's rows (64 bytes for 8-bit D, else 128), when d_tma.
   TensorMap a_map, b_map, d_map;
   schedule::TileSchedule tiles;
 
   uint32_t m, n, k;
-  uint32_t k_tiles;        // ceil(k / 128)
-  uint32_t group_tiles;    // K tiles of a promotion group, at least 1
-  uint32_t stages;         // 2..max_stages of the kernel's plan
-  uint32_t a_batch_step;   // 1, or 0 when every batch reads the same A
+  uint32_t k_tiles;       // ceil(k / 128)
+  uint32_t group_tiles;   // K tiles of a promotion group, at least 1
+  uint32_t stages;        // 2..max_stages of the kernel's plan
+  uint32_t a_batch_step;  // 1, or 0 when every batch reads the same A
   uint32_t b_batch_step;
 
   // Load::copy only. Leading dimensions and batch strides in elements (bytes).
@@ -113,7 +115,8 @@ struct Fp8GemmParams {
   void* d;
   int64_t d_ld, d_batch_stride;  // elements, row-major
   DType d_type;
-  bool saturate;  // 8-bit D: clamp to the largest finite value; otherwise overflow gives NaN (e4m3) or Inf (e5m2)
+  bool saturate;  // 8-bit D: clamp to the largest finite value; otherwise overflow gives NaN (e4m3) or Inf
+                  // (e5m2)
   bool d_tma;     // store through shared memory and TMA; otherwise predicated stores of single elements
 };
 
@@ -132,7 +135,8 @@ using Fp8LaunchFunction = Status (*)(const Fp8GemmParams&, const Fp8Launch&);
 struct Fp8Kernel {
   Fp8KernelId id;
   Fp8LaunchFunction launch;
-  /// How many clusters of so many CTAs can be resident at once on the current device, or on the emulated chip.
+  /// How many clusters of so many CTAs can be resident at once on the current device, or on the emulated
+  /// chip.
   Expected<int> (*max_active_clusters)(uint32_t cluster_ctas, uint32_t shared_bytes);
 };
 

@@ -1,16 +1,18 @@
-// The K loop of an FP8 GEMM on Hopper: TMA (or plain loads) -> shared memory -> wgmma, with promoted accumulation.
+// The K loop of an FP8 GEMM on Hopper: TMA (or plain loads) -> shared memory -> wgmma, with promoted
+// accumulation.
 //
-// Floors of one 128 x 256 x 128 stage on one SM: 2 * 128 * 256 * 128 FLOP / 8192 per clock = 1024 clocks of tensor
-// pipe; operand reads of two m64n128 halves per warpgroup, 2 * 2 * 4 * (2048 + 4096) B = 96 KiB / 128 B per clock = 768
-// clocks; 48 KiB of copies into shared memory. Registers per consumer thread: 128 main accumulators, 64 of the
-// temporary that both halves share, up to 32 packed results of the previous tile.
+// Floors of one 128 x 256 x 128 stage on one SM: 2 * 128 * 256 * 128 FLOP / 8192 per clock = 1024 clocks of
+// tensor pipe; operand reads of two m64n128 halves per warpgroup, 2 * 2 * 4 * (2048 + 4096) B = 96 KiB / 128
+// B per clock = 768 clocks; 48 KiB of copies into shared memory. Registers per consumer thread: 128 main
+// accumulators, 64 of the temporary that both halves share, up to 32 packed results of the previous tile.
 //
-// Promotion: the tensor core keeps 13 fraction bits of a running FP8 sum, so every group of MMAs accumulates in a
-// temporary that is then added to the main accumulator in FP32. The first group of a tile has nothing to be added
-// to and goes straight into the main accumulator.
+// Promotion: the tensor core keeps 13 fraction bits of a running FP8 sum, so every group of MMAs accumulates
+// in a temporary that is then added to the main accumulator in FP32. The first group of a tile has nothing to
+// be added to and goes straight into the main accumulator.
 //
-// A consumer releases the previous stage and waits for the next one while its MMAs run, so that between two groups of
-// MMAs of a warpgroup stand only the additions: short enough for the other warpgroup's MMAs to cover.
+// A consumer releases the previous stage and waits for the next one while its MMAs run, so that between two
+// groups of MMAs of a warpgroup stand only the additions: short enough for the other warpgroup's MMAs to
+// cover.
 #pragma once
 
 #include "tilewright/arch/fence.h"
@@ -55,7 +57,8 @@ struct Fp8Config {
                 "main and temporary accumulators exceed 192 registers a thread");
 };
 
-/// The main accumulators of one consumer thread: [part][register], each part 64 x kPartN of the warpgroup's tile.
+/// The main accumulators of one consumer thread: [part][register], each part 64 x kPartN of the warpgroup's
+/// tile.
 template <class Config>
 using Accumulators = float[Config::kParts][Config::kRegisters];
 
@@ -73,8 +76,8 @@ struct WgmmaFp8 {
 
   // ---------------------------------------------------------------------------------------------- producer
 
-  /// One thread: loads the K tiles of one output tile by TMA. In a cluster each CTA loads its share of the rows and
-  /// multicasts it to the CTAs that need the same rows: A along the cluster's N, B along its M.
+  /// One thread: loads the K tiles of one output tile by TMA. In a cluster each CTA loads its share of the
+  /// rows and multicasts it to the CTAs that need the same rows: A along the cluster's N, B along its M.
   TILEWRIGHT_DEVICE void load_tile(const Fp8GemmParams& p, const Ring& ring, RingPosition& at, TileCoord tile,
                                    uint32_t k_tiles) const {
     const uint32_t cluster_m = p.tiles.cluster_m, cluster_n = p.tiles.cluster_n;
@@ -85,7 +88,8 @@ struct WgmmaFp8 {
     const int row_b = static_cast<int>(tile.n * Config::kTileN + rank_m * rows_b);
     const int batch_a = static_cast<int>(tile.batch * p.a_batch_step);
     const int batch_b = static_cast<int>(tile.batch * p.b_batch_step);
-    // Ranks run M fastest: a row of the cluster is every cluster_m-th rank, a column is cluster_m adjacent ones.
+    // Ranks run M fastest: a row of the cluster is every cluster_m-th rank, a column is cluster_m adjacent
+    // ones.
     const uint32_t row_of_ranks = cluster_n == 1 ? 1 : 1 | (1u << cluster_m);
     const auto mask_a = static_cast<uint16_t>(row_of_ranks << rank_m);
     const auto mask_b = static_cast<uint16_t>(((1u << cluster_m) - 1) << (rank_n * cluster_m));
@@ -113,8 +117,8 @@ struct WgmmaFp8 {
     }
   }
 
-  /// The producer warpgroup: the same by ordinary loads, for operands that TMA cannot address. Rows and columns past
-  /// the edge are filled with zeros, as TMA does.
+  /// The producer warpgroup: the same by ordinary loads, for operands that TMA cannot address. Rows and
+  /// columns past the edge are filled with zeros, as TMA does.
   TILEWRIGHT_DEVICE void copy_tile(const Fp8GemmParams& p, const Ring& ring, RingPosition& at, TileCoord tile,
                                    uint32_t k_tiles) const {
     const uint8_t* a = p.a + static_cast<int64_t>(tile.batch) * p.a_batch_stride;
@@ -134,11 +138,11 @@ struct WgmmaFp8 {
 
   // ---------------------------------------------------------------------------------------------- consumer
 
-  /// All 128 threads of a consumer warpgroup: accumulates one output tile over k_tiles K tiles.
+  /// All 128 threads of a consumer warpgroup: accumulates one output tile over k_tiles K tiles and packs it.
   ///
-  /// `shadow` gets control while MMAs run: first() under the first K tile, second() under a later one if there is one,
-  /// settle() before the results are packed; and pack(part, registers) for each part that is complete: under the MMAs
-  /// of another part if shadow.packs_early(), else by pack_all().
+  /// `shadow` keeps the packed results of the previous tile; its store<First, Count>() gets control while
+  /// MMAs run, and all of it is stored before new results are packed. A part that is complete is packed under
+  /// the MMAs of another if shadow.packs_early(); else all are packed by pack_all().
   template <class Shadow>
   TILEWRIGHT_DEVICE void multiply(const Ring& ring, const Releaser& releaser, RingPosition& at,
                                   uint32_t k_tiles, uint32_t group_tiles, Shadow& shadow) const {
@@ -147,47 +151,32 @@ struct WgmmaFp8 {
     RingPosition previous = at;
     if (k_tiles != 0) ring.wait(at);
     if (k_tiles == 0) {
-      shadow.first();
+      store_rest(shadow);
       clear(acc);
     } else if constexpr (!Config::kPromoted) {
-      multiply_fast(acc, descriptors, ring, releaser, at, previous, k_tiles, shadow);
+      if (multiply_fast(acc, descriptors, ring, releaser, at, previous, k_tiles, shadow)) return;
     } else if constexpr (Config::kInterval != 0) {
       multiply_subtiles(acc, descriptors, ring, releaser, at, previous, k_tiles, shadow);
     } else {
-      uint32_t kt = multiply_first_group(acc, descriptors, ring, releaser, at, previous, k_tiles, group_tiles,
-                                         shadow);
-      if (kt < k_tiles) {
-        float temporary[kRegisters];
-        uint32_t in_group = 0;
-        const uint32_t last = k_tiles - 1;
-        const auto promote = [&](bool run_second) {
-          promote_tile<false, false>(acc, temporary, descriptors, ring, releaser, at, previous, in_group,
-                                     group_tiles, run_second, shadow);
-          ++kt;
-        };
-        // The results of the previous tile that are still to be stored leave registers before the long loop.
-        TILEWRIGHT_NO_UNROLL
-        while (kt < 3 && kt < last) promote(false);
-        if (kt < last) promote(true);
-        shadow.settle();
-        TILEWRIGHT_NO_UNROLL
-        while (kt < last) promote(false);
-        // Two copies of the last K tile: only in this one are a packed part's accumulators dead while the next part is
-        // computed, which makes room for its packed results.
-        if (kParts > 1 && shadow.packs_early()) {
-          promote_tile<true, true>(acc, temporary, descriptors, ring, releaser, at, previous, in_group,
-                                   group_tiles, false, shadow);
-          releaser.release(previous);
-          shadow.pack(kParts - 1, acc[kParts - 1]);
-          return;
-        }
-        promote_tile<true, false>(acc, temporary, descriptors, ring, releaser, at, previous, in_group,
-                                  group_tiles, false, shadow);
-      }
+      if (multiply_promoted(acc, descriptors, ring, releaser, at, previous, k_tiles, group_tiles, shadow))
+        return;
     }
     if (k_tiles != 0) releaser.release(previous);
-    shadow.settle();
     shadow.pack_all(acc);
+  }
+
+  /// Stores what `shadow` still keeps, in the pieces that multiply() uses.
+  template <class Shadow>
+  TILEWRIGHT_DEVICE static void store_rest(Shadow& shadow) {
+    if constexpr (Config::kPromoted) {
+      shadow.template store<0, 2>();
+      shadow.template store<2, 2>();
+    } else {
+      shadow.template store<0, 1>();
+      shadow.template store<1, 1>();
+      shadow.template store<2, 1>();
+      shadow.template store<3, 1>();
+    }
   }
 
  private:
@@ -211,8 +200,8 @@ struct WgmmaFp8 {
   static constexpr uint32_t kPartA = kPartsAlongM ? 64 * kernels::kFp8TileK / 16 : 0;
   static constexpr uint32_t kPartB = kPartsAlongM ? 0 : Config::kPartN * kernels::kFp8TileK / 16;
 
-  /// MMAs [First, First + Count) of one K tile for one part, added to what `registers` hold (`accumulate` may be a
-  /// run-time choice), or the first of a group (issue_first).
+  /// MMAs [First, First + Count) of one K tile for one part, added to what `registers` hold (`accumulate` may
+  /// be a run-time choice), or the first of a group (issue_first).
   template <uint32_t First = 0, uint32_t Count = kMmas>
   TILEWRIGHT_DEVICE static void issue(float (&registers)[kRegisters], const Descriptors& d, uint32_t stage,
                                       int part, bool accumulate = true) {
@@ -244,26 +233,121 @@ struct WgmmaFp8 {
     for (int part = 0; part < kParts; ++part) arch::fence_operand(acc[part]);
   }
 
-  /// One group to the end: the MMAs of a K tile queue behind those of the one before.
+  /// One group to the end: the MMAs of a K tile queue behind those of the one before. The stores of the
+  /// previous tile are spread over the first K tiles: staging competes with the MMAs for shared memory.
   template <class Shadow>
-  TILEWRIGHT_DEVICE static void multiply_fast(Accumulators<Config>& acc, const Descriptors& descriptors,
+  TILEWRIGHT_DEVICE static bool multiply_fast(Accumulators<Config>& acc, const Descriptors& descriptors,
                                               const Ring& ring, const Releaser& releaser, RingPosition& at,
                                               RingPosition& previous, uint32_t k_tiles, Shadow& shadow) {
     begin(acc);
     TILEWRIGHT_NO_UNROLL
-    for (uint32_t kt = 0; kt < k_tiles; ++kt) {
+    for (uint32_t kt = 0; kt + 1 < k_tiles; ++kt) {
       arch::wgmma_fence();
       TILEWRIGHT_UNROLL
       for (int part = 0; part < kParts; ++part) issue(acc[part], descriptors, at.stage, part, kt != 0);
       arch::wgmma_commit();
-      if (kt == 0) shadow.first();
-      if (kt == 2) shadow.second();
+      if (kt == 2) shadow.template store<0, 1>();
+      if (kt == 4) shadow.template store<1, 1>();
+      if (kt == 6) shadow.template store<2, 1>();
+      if (kt == 8) shadow.template store<3, 1>();
       arch::wgmma_wait<1>();
       if (kt != 0) releaser.release(previous);
-      next(ring, at, previous, kt + 1 < k_tiles);
+      next(ring, at, previous, true);
+    }
+    // The last K tile in two pieces, one packed while the other is computed.
+    arch::wgmma_fence();
+    constexpr int kPieces = kParts == 1 && kRegisters == 128 ? 2 : kParts;
+    constexpr int kPieceRegisters = kParts * kRegisters / kPieces;
+    TILEWRIGHT_UNROLL
+    for (int piece = 0; piece < kPieces; ++piece) {
+      issue_piece<kPieces>(registers<kPieceRegisters>(acc, piece), descriptors, at.stage, piece,
+                           k_tiles != 1);
+      arch::wgmma_commit();
+    }
+    store_rest(shadow);
+    arch::wgmma_wait<kPieces>();
+    if (k_tiles != 1) releaser.release(previous);
+    previous = at;
+    at.advance(ring.stages);
+    if (kPieces == 2 && shadow.packs_early()) {
+      arch::wgmma_wait<1>();
+      arch::fence_operand(registers<kPieceRegisters>(acc, 0));
+      shadow.pack(registers<kPieceRegisters>(acc, 0), half(shadow.packed, 0));
+      arch::wgmma_wait<0>();
+      arch::fence_operand(registers<kPieceRegisters>(acc, 1));
+      releaser.release(previous);
+      shadow.pack(registers<kPieceRegisters>(acc, 1), half(shadow.packed, 1));
+      return true;
     }
     arch::wgmma_wait<0>();
     end(acc);
+    return false;
+  }
+
+  /// Accumulators [piece * Count, (piece + 1) * Count) of a thread: a part, or half of one (its lower or
+  /// upper columns).
+  template <int Count>
+  TILEWRIGHT_DEVICE static float (&registers(Accumulators<Config>& acc, int piece))[Count] {
+    return *reinterpret_cast<float(*)[Count]>(&acc[0][0] + piece * Count);
+  }
+  template <class Packed>
+  TILEWRIGHT_DEVICE static uint32_t (&half(Packed& packed, int piece))[sizeof(Packed) / 8] {
+    return *reinterpret_cast<uint32_t(*)[sizeof(Packed) / 8]>(&packed[0][0] + piece * (sizeof(Packed) / 8));
+  }
+
+  /// One K tile of a piece: as issue(), with half of B where the pieces are halves of a part.
+  template <int Pieces, int Count>
+  TILEWRIGHT_DEVICE static void issue_piece(float (&registers)[Count], const Descriptors& d, uint32_t stage,
+                                            int piece, bool accumulate) {
+    constexpr uint32_t kHalfB = Pieces > kParts ? Config::kPartN / 2 * kernels::kFp8TileK / 16 : kPartB;
+    const uint32_t a = d.a + stage * (kStageBytes / 16) + static_cast<uint32_t>(piece) * kPartA;
+    const uint32_t b = d.b + stage * (kStageBytes / 16) + static_cast<uint32_t>(piece) * kHalfB;
+    TILEWRIGHT_UNROLL
+    for (uint32_t k = 0; k < kMmas; ++k) {
+      arch::wgmma<2 * Count, typename Config::A, typename Config::B>(registers, d.join(a + 2 * k),
+                                                                     d.join(b + 2 * k), accumulate || k > 0);
+    }
+  }
+
+  /// Promotion after every group of whole K tiles.
+  template <class Shadow>
+  TILEWRIGHT_DEVICE static bool multiply_promoted(Accumulators<Config>& acc, const Descriptors& descriptors,
+                                                  const Ring& ring, const Releaser& releaser,
+                                                  RingPosition& at, RingPosition& previous, uint32_t k_tiles,
+                                                  uint32_t group_tiles, Shadow& shadow) {
+    uint32_t kt =
+        multiply_first_group(acc, descriptors, ring, releaser, at, previous, k_tiles, group_tiles, shadow);
+    if (kt < k_tiles) {
+      float temporary[kRegisters];
+      uint32_t in_group = 0;
+      const uint32_t last = k_tiles - 1;
+      const auto promote = [&](bool store) {
+        promote_tile<false, false>(acc, temporary, descriptors, ring, releaser, at, previous, in_group,
+                                   group_tiles, store, shadow);
+        ++kt;
+      };
+      // The results of the previous tile that are still to be stored leave registers before the long loop.
+      TILEWRIGHT_NO_UNROLL
+      while (kt < 3 && kt < last) promote(false);
+      if (kt < last) promote(true);
+      shadow.template store<2, 2>();
+      TILEWRIGHT_NO_UNROLL
+      while (kt < last) promote(false);
+      // Two copies of the last K tile: only in this one are a packed part's accumulators dead while the next
+      // part is computed, which makes room for its packed results.
+      if (kParts > 1 && shadow.packs_early()) {
+        promote_tile<true, true>(acc, temporary, descriptors, ring, releaser, at, previous, in_group,
+                                 group_tiles, false, shadow);
+        releaser.release(previous);
+        shadow.pack(acc[kParts - 1], shadow.packed[kParts - 1]);
+        return true;
+      }
+      promote_tile<true, false>(acc, temporary, descriptors, ring, releaser, at, previous, in_group,
+                                group_tiles, false, shadow);
+    } else {
+      shadow.template store<2, 2>();
+    }
+    return false;
   }
 
   /// The first group of a promoted tile, straight into the main accumulators. Returns its K tiles.
@@ -277,7 +361,7 @@ struct WgmmaFp8 {
     TILEWRIGHT_UNROLL
     for (int part = 0; part < kParts; ++part) issue_first(acc[part], descriptors, at.stage, part);
     arch::wgmma_commit();
-    shadow.first();
+    shadow.template store<0, 2>();
     next(ring, at, previous, k_tiles > 1);
     arch::wgmma_wait<0>();
     end(acc);
@@ -339,7 +423,7 @@ struct WgmmaFp8 {
                                              const Descriptors& descriptors, const Ring& ring,
                                              const Releaser& releaser, RingPosition& at,
                                              RingPosition& previous, uint32_t& in_group, uint32_t group_tiles,
-                                             bool run_second, Shadow& shadow) {
+                                             bool store, Shadow& shadow) {
     const uint32_t stage = at.stage;
     TILEWRIGHT_UNROLL
     for (int part = 0; part < kParts; ++part) {
@@ -349,11 +433,11 @@ struct WgmmaFp8 {
       arch::wgmma_commit();
       if (part == 0) {
         releaser.release(previous);
-        if (run_second) shadow.second();
+        if (store) shadow.template store<2, 2, false>();
       }
       if (part == kParts - 1) {
         next(ring, at, previous, !Last);
-        if (PackEarly) shadow.pack(0, acc[0]);
+        if (PackEarly) shadow.pack(acc[0], shadow.packed[0]);
       }
       arch::wgmma_wait<0>();
       arch::fence_operand(temporary);
@@ -390,7 +474,7 @@ struct WgmmaFp8 {
       issue<First, Count>(target, descriptors, stage, 0, false);
     }
     arch::wgmma_commit();
-    if constexpr (Direct) shadow.first();
+    if constexpr (Direct) store_rest(shadow);
     arch::wgmma_wait<0>();
     arch::fence_operand(target);
     if constexpr (!Direct) add(sum, temporary);

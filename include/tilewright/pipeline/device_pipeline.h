@@ -1,5 +1,5 @@
-// A whole persistent GEMM loop inside a kernel: role split, ring, main loop, and a two-phase epilogue whose stores run
-// under the main loop of the next tile.
+// A whole persistent GEMM loop inside a kernel: role split, ring, main loop, and a two-phase epilogue whose
+// stores run under the main loop of the next tile.
 #pragma once
 
 #include "tilewright/arch/cluster.h"
@@ -25,50 +25,41 @@ struct StoreInShadow {
                                          Config::kParts * Epilogue::kPackedRegisters <=
                                      256 &&
                                  Epilogue::kSlabs <= 4;
-  static constexpr int kFirst = 2;  // slabs that the two staging buffers take at once
-
   Epilogue& epilogue;
   typename Epilogue::Packed packed;
-  schedule::TileCoord tile{};     // of the packed results
-  schedule::TileCoord current{};  // of the tile being computed
-  bool pending = false, pending_second = false;
+  schedule::TileCoord tile{};  // of the packed results
+  uint32_t packed_index = 0;   // position of their tile in the schedule
+  uint32_t current_index = 0;  // of the tile being computed
+  bool waiting[4] = {};  // [i]: the piece of the packed results that begins with slab i is still to be stored
 
   TILEWRIGHT_DEVICE explicit StoreInShadow(Epilogue& e) : epilogue(e) {}
 
-  /// Under the first K tile of the next tile: what the two staging buffers take.
-  TILEWRIGHT_DEVICE void first() {
-    if constexpr (kDefer) {
-      if (pending) {
-        epilogue.template store<0, kFirst>(packed, tile);
-        pending_second = Epilogue::kSlabs > kFirst;
+  /// Stores slabs [First, First + Count) of the previous tile, if they wait, and frees their registers. In
+  /// order; a caller always uses the same pieces.
+  template <int First, int Count, bool Forget = true>
+  TILEWRIGHT_DEVICE void store() {
+    if constexpr (kDefer && First < Epilogue::kSlabs) {
+      if (waiting[First]) {
+        if constexpr (First == 0) tile = epilogue.tile(packed_index);
+        epilogue.template store<First, Count>(packed, tile);
+        waiting[First] = false;
+        if constexpr (First + Count < Epilogue::kSlabs) waiting[First + Count] = true;
       }
-      pending = false;
-      Epilogue::template forget<0, kFirst>(packed);
+      if constexpr (Forget) Epilogue::template forget<First, Count>(packed);
     }
   }
-  /// Under a later K tile: the staging buffers are free again.
-  TILEWRIGHT_DEVICE void second() {
-    if constexpr (kDefer && Epilogue::kSlabs > kFirst) {
-      if (!pending_second) return;
-      pending_second = false;
-      epilogue.template store<kFirst, Epilogue::kSlabs - kFirst>(packed, tile);
-    }
-  }
-  /// Before new results are packed: with few K tiles there was no later moment.
-  TILEWRIGHT_DEVICE void settle() {
-    second();
-    if constexpr (kDefer) Epilogue::template forget<kFirst, Epilogue::kSlabs>(packed);
-  }
+
   /// Whether a part may be packed while another is being computed: then C cannot be read between.
   TILEWRIGHT_DEVICE bool packs_early() const { return kDefer && !epilogue.has_source(); }
-  TILEWRIGHT_DEVICE void pack(int part, const float (&acc)[Config::kRegisters]) {
-    epilogue.pack(acc, packed[part], false);
+  template <int Registers, int PackedRegisters>
+  TILEWRIGHT_DEVICE void pack(const float (&acc)[Registers], uint32_t (&to)[PackedRegisters]) {
+    epilogue.pack(acc, to, false);
   }
   TILEWRIGHT_DEVICE void pack_all(mainloop::Accumulators<Config>& acc) {
     const bool source = epilogue.has_source();
     TILEWRIGHT_UNROLL
     for (int part = 0; part < Config::kParts; ++part) {
-      if (source) epilogue.add_source(part, acc[part], current);
+      if (source) epilogue.add_source(part, acc[part], epilogue.tile(current_index));
       epilogue.pack(acc[part], packed[part], source);
     }
   }
@@ -76,20 +67,21 @@ struct StoreInShadow {
   /// After packing: keeps the results for later, or stores them now.
   TILEWRIGHT_DEVICE void finish_tile(bool d_tma) {
     if (!d_tma) {
-      epilogue.store_direct(packed, current);
+      epilogue.store_direct(packed, epilogue.tile(current_index));
     } else if constexpr (kDefer) {
-      tile = current;
-      pending = true;
+      packed_index = current_index;
+      waiting[0] = true;
     } else {
-      epilogue.template store<0, Epilogue::kSlabs>(packed, current);
+      epilogue.template store<0, Epilogue::kSlabs>(packed, epilogue.tile(current_index));
     }
   }
 };
 
-/// A persistent loop over the tiles of a schedule, for kernels launched with Config::kPlan.threads threads and
-/// fp8_shared_bytes() of dynamic shared memory. All threads of all CTAs call run() once.
+/// A persistent loop over the tiles of a schedule, for kernels launched with Config::kPlan.threads threads
+/// and fp8_shared_bytes() of dynamic shared memory. All threads of all CTAs call run() once.
 ///
-/// The last warpgroup produces; the others compute. Registers (384 threads, 168 at entry): 24 and 240 a thread.
+/// The last warpgroup produces; the others compute. Registers (384 threads, 168 at entry): 24 and 240 a
+/// thread.
 template <class Config, class Epilogue>
 class DevicePipeline {
  public:
@@ -167,18 +159,17 @@ class DevicePipeline {
     const EpilogueScalars scalars(p_);
     const uint32_t k_tiles = scalars.k_tiles(p_);
     const Releaser releaser(ring, p_.tiles.cluster_m, p_.tiles.cluster_n);
-    const uint32_t rank = arch::cluster_rank(), step = clusters();
+    const uint32_t step = clusters();
     Epilogue epilogue(p_, scalars, staging);
     StoreInShadow<Config, Epilogue> shadow(epilogue);
     RingPosition at;
     TILEWRIGHT_NO_UNROLL
     for (uint32_t i = first_cluster(); i < p_.tiles.clusters_total; i += step) {
-      shadow.current = p_.tiles.tile(i, rank);
+      shadow.current_index = i;
       loop.multiply(ring, releaser, at, k_tiles, p_.group_tiles, shadow);
       shadow.finish_tile(p_.d_tma);
     }
-    shadow.first();
-    shadow.settle();
+    loop.store_rest(shadow);
     epilogue.finish();
   }
 

@@ -1,8 +1,9 @@
-// D = convert(scale * accumulator + beta * C), in the two phases that let the stores of one tile run under the main
-// loop of the next: pack (registers to registers) and store (registers to shared memory to global memory).
+// D = convert(scale * accumulator + beta * C), in the two phases that let the stores of one tile run under
+// the main loop of the next: pack (registers to registers) and store (registers to shared memory to global
+// memory).
 //
-// Each consumer warp stages and stores its own rows, 16 x 64 elements at a time (16 x 32 of f32), in two buffers of
-// its own: no barrier among warps.
+// Each consumer warp stages and stores its own rows, 16 x 64 elements at a time (16 x 32 of f32), in two
+// buffers of its own: no barrier among warps.
 #pragma once
 
 #include "tilewright/arch/convert.h"
@@ -62,13 +63,18 @@ class LinearEpilogue {
     arch::name_shared(staging_, 2 * Config::kPlan.slab_bytes, "D staging", static_cast<int>(warp));
     row_ = (warp / 4) * (Config::kTileM / Config::kConsumers) + (warp % 4) * 16;
     if constexpr (Config::kOutBytes == 2) {
-      // stmatrix x4: lane l gives the address of row l % 8 of matrix l / 8: rows +8 for odd matrices, columns +8 for
-      // matrices 2 and 3.
+      // stmatrix x4: lane l gives the address of row l % 8 of matrix l / 8: rows +8 for odd matrices, columns
+      // +8 for matrices 2 and 3.
       const uint32_t row = lane % 16;
       lane_offset_ = row * 128 + (((lane / 16) ^ (row % 8)) << 4);
     } else {
       lane_offset_ = lane;
     }
+  }
+
+  /// The tile of this CTA at a position of the schedule. Worked out when it is needed, not kept.
+  TILEWRIGHT_DEVICE schedule::TileCoord tile(uint32_t index) const {
+    return p_.tiles.tile(index, arch::cluster_rank());
   }
 
   TILEWRIGHT_DEVICE bool has_source() const { return beta_ != 0; }
@@ -78,8 +84,8 @@ class LinearEpilogue {
     const bool wide = p_.c_type == DType::f32, is_bf16 = p_.c_type == DType::bf16;
     uint32_t row0 = global_row(part, tile), column0 = global_column(part, tile);
     pin(row0, column0);
-    const int64_t base = static_cast<int64_t>(tile.batch) * p_.c_batch_stride +
-                         static_cast<int64_t>(row0) * p_.c_ld + column0;
+    const int64_t base =
+        static_cast<int64_t>(tile.batch) * p_.c_batch_stride + static_cast<int64_t>(row0) * p_.c_ld + column0;
     TILEWRIGHT_UNROLL
     for (int i = 0; i < kRegisters; ++i) {
       const uint32_t row = row0 + 8 * ((i >> 1) & 1), offset = 8 * (i >> 2) + (i & 1);
@@ -104,17 +110,19 @@ class LinearEpilogue {
     TILEWRIGHT_UNROLL
     for (int i = 0; i < kParts * kPackedRegisters; ++i) {
       const int slab = i / (kParts * kPackedRegisters / kSlabs);
-      if (slab >= First && slab < First + Count) arch::undefine(packed[i / kPackedRegisters][i % kPackedRegisters]);
+      if (slab >= First && slab < First + Count)
+        arch::undefine(packed[i / kPackedRegisters][i % kPackedRegisters]);
     }
   }
 
   /// Phase one: one part of the accumulator to D's type, register to register.
-  TILEWRIGHT_DEVICE void pack(const float (&acc)[kRegisters], uint32_t (&packed)[kPackedRegisters],
+  template <int Registers, int PackedRegisters>
+  TILEWRIGHT_DEVICE void pack(const float (&acc)[Registers], uint32_t (&packed)[PackedRegisters],
                               bool scaled) const {
     const float scale = scaled ? 1.0f : scale_;
     if constexpr (Config::kOutBytes == 4) {
       TILEWRIGHT_UNROLL
-      for (int i = 0; i < kRegisters; ++i) packed[i] = arch::float_bits(arch::mul_rn(scale, acc[i]));
+      for (int i = 0; i < Registers; ++i) packed[i] = arch::float_bits(arch::mul_rn(scale, acc[i]));
     } else if constexpr (Config::kOutBytes == 2) {
       if (p_.d_type == DType::bf16) {
         pack_pairs(acc, packed, scale, [](float lo, float hi) { return arch::pack_bf16x2(lo, hi); });
@@ -207,28 +215,31 @@ class LinearEpilogue {
     return tile.n * Config::kTileN + part_column(part) + 2 * (arch::lane_index() % 4);
   }
 
-  /// Ties values to the place where they are computed: otherwise the compiler keeps everything that can be derived from
-  /// them (64 column numbers, say) in registers around the K loop.
+  /// Ties values to the place where they are computed: otherwise the compiler keeps everything that can be
+  /// derived from them (64 column numbers, say) in registers around the K loop.
   TILEWRIGHT_DEVICE static void pin(uint32_t& a, uint32_t& b) {
     arch::fence_operand(a);
     arch::fence_operand(b);
   }
 
-  template <class Convert>
-  TILEWRIGHT_DEVICE static void pack_pairs(const float (&acc)[kRegisters],
-                                           uint32_t (&packed)[kPackedRegisters], float scale,
-                                           Convert convert) {
+  template <int Registers, int PackedRegisters, class Convert>
+  TILEWRIGHT_DEVICE static void pack_pairs(const float (&acc)[Registers], uint32_t (&packed)[PackedRegisters],
+                                           float scale, Convert convert) {
+    if (scale == 1.0f) {  // the common case, on the path between two tiles
+      TILEWRIGHT_UNROLL
+      for (int i = 0; i < Registers / 2; ++i) packed[i] = convert(acc[2 * i], acc[2 * i + 1]);
+      return;
+    }
     TILEWRIGHT_UNROLL
-    for (int i = 0; i < kRegisters / 2; ++i) {
+    for (int i = 0; i < Registers / 2; ++i) {
       packed[i] = convert(arch::mul_rn(scale, acc[2 * i]), arch::mul_rn(scale, acc[2 * i + 1]));
     }
   }
-  template <class Convert>
-  TILEWRIGHT_DEVICE static void pack_quads(const float (&acc)[kRegisters],
-                                           uint32_t (&packed)[kPackedRegisters], float scale,
-                                           Convert convert) {
+  template <int Registers, int PackedRegisters, class Convert>
+  TILEWRIGHT_DEVICE static void pack_quads(const float (&acc)[Registers], uint32_t (&packed)[PackedRegisters],
+                                           float scale, Convert convert) {
     TILEWRIGHT_UNROLL
-    for (int i = 0; i < kRegisters / 4; ++i) {
+    for (int i = 0; i < Registers / 4; ++i) {
       const uint32_t low = convert(arch::mul_rn(scale, acc[4 * i]), arch::mul_rn(scale, acc[4 * i + 1]));
       const uint32_t high = convert(arch::mul_rn(scale, acc[4 * i + 2]), arch::mul_rn(scale, acc[4 * i + 3]));
       packed[i] = low | (high << 16);

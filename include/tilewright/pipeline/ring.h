@@ -40,8 +40,8 @@ struct Ring {
       : full(barriers), empty(barriers + 8 * stage_count), stages(stage_count) {}
 
   /// One thread of the CTA; then a block or cluster barrier before anybody uses the ring.
-  /// full_arrivals: threads that arrive on a full barrier; empty_arrivals: consumer warps, in all CTAs that read what
-  /// this CTA's producer writes.
+  /// full_arrivals: threads that arrive on a full barrier; empty_arrivals: consumer warps, in all CTAs that
+  /// read what this CTA's producer writes.
   TILEWRIGHT_DEVICE void init(uint32_t full_arrivals, uint32_t empty_arrivals) const {
     for (uint32_t s = 0; s < stages; ++s) {
       arch::name_barrier(full + 8 * s, "full", static_cast<int>(s));
@@ -64,8 +64,8 @@ struct Ring {
   }
 };
 
-/// How one lane of a consumer warp takes part in releasing stages: lane i tells CTA i of the cluster, if that CTA
-/// writes into this one.
+/// How one lane of a consumer warp takes part in releasing stages: lane i tells CTA i of the cluster, if that
+/// CTA writes into this one.
 struct Releaser {
   uint32_t empty;  // cluster address of the first empty barrier of the CTA this lane tells
   bool active;
@@ -75,7 +75,8 @@ struct Releaser {
     const uint32_t rank = arch::cluster_rank();
     const uint32_t size = cluster_m * cluster_n;
     const uint32_t target = lane < size ? lane : rank;
-    active = lane < size && (target % cluster_m == rank % cluster_m || target / cluster_m == rank / cluster_m);
+    active =
+        lane < size && (target % cluster_m == rank % cluster_m || target / cluster_m == rank / cluster_m);
     empty = arch::map_shared(ring.empty, target);
   }
 

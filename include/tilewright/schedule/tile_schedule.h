@@ -7,8 +7,8 @@
 
 namespace tilewright::schedule {
 
-/// Division by a run-time constant as one multiply-high and a shift (Granlund and Montgomery, 1994): a hardware
-/// division costs a persistent kernel several hundred cycles at each tile switch.
+/// Division by a run-time constant as one multiply-high and a shift (Granlund and Montgomery, 1994): a
+/// hardware division costs a persistent kernel several hundred cycles at each tile switch.
 struct FastDivisor {
   uint32_t divisor = 1;
   uint32_t multiplier = 0;  // 0: the divisor is a power of two
@@ -43,13 +43,13 @@ struct TileCoord {
   uint32_t m, n, batch;
 };
 
-/// Order of the output tiles. The unit is a cluster of cluster_m x cluster_n tiles, one tile per CTA; a CTA of
-/// rank r in its cluster (M fastest) takes tile (r % cluster_m, r / cluster_m) of it. Tiles past the edge of the
-/// matrix are scheduled too, so that all CTAs of a cluster do the same work; copies fill them with zeros and
-/// stores drop them.
+/// Order of the output tiles. The unit is a cluster of cluster_m x cluster_n tiles, one tile per CTA; a CTA
+/// of rank r in its cluster (M fastest) takes tile (r % cluster_m, r / cluster_m) of it. Tiles past the edge
+/// of the matrix are scheduled too, so that all CTAs of a cluster do the same work; copies fill them with
+/// zeros and stores drop them.
 ///
-/// along_m: strips of `strip` clusters in N; inside a strip the walk goes down M, and across the strip before each
-/// step down. along_n is the same with M and N exchanged. The last strip may be narrower.
+/// along_m: strips of `strip` clusters in N; inside a strip the walk goes down M, and across the strip before
+/// each step down. along_n is the same with M and N exchanged. The last strip may be narrower.
 struct TileSchedule {
   uint32_t clusters_total = 0;  // clusters in all batches, below 2^31
   uint32_t cluster_m = 1, cluster_n = 1;

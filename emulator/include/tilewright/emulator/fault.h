@@ -77,10 +77,10 @@ struct FaultSpec {
 
   Op op = Op::count_;
   /// Name given by name_barrier or name_shared to what the operation touches; empty: any.
-  std::string place;
+  std::string place = {};
   /// Name given by name_role to the executing thread; empty: any.
-  std::string role;
-  std::optional<int> stage;
+  std::string role = {};
+  std::optional<int> stage = std::nullopt;
   int cta_rank = -1;  // -1: every CTA of the cluster
   int thread = -1;    // linear index in the CTA; -1: every thread
 

@@ -28,7 +28,7 @@ struct MachineOptions {
   uint64_t seed = 0;
   /// false: wgmma stores 1 instead of products, so that schedules are explored in milliseconds.
   bool arithmetic = true;
-  std::optional<FaultSpec> fault;
+  std::optional<FaultSpec> fault = std::nullopt;
   bool trace = false;
   /// A launch ends at its max_reports-th report (the first is the one that `launch` returns).
   uint32_t max_reports = 1;

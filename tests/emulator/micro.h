@@ -1,0 +1,153 @@
+// Small kernels on the emulated machine under many schedules: what a clean one and a faulty one must report.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tilewright/emulator/machine.h"
+
+namespace tilewright::emulator {
+
+constexpr uint32_t kSharedBase = 1024;  // address of the first byte of dynamic shared memory
+constexpr uint64_t kSeeds = 20;
+
+/// Whether the machine sees the ordinary loads and stores of kernels (a build for AddressSanitizer does not).
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kSeesAccesses = true;
+#else
+constexpr bool kSeesAccesses = false;
+#endif
+#define TILEWRIGHT_NEEDS_ACCESSES() \
+  if (!kSeesAccesses) GTEST_SKIP() << "ordinary loads and stores are not seen in this build"
+
+/// The shape of a launch.
+struct Grid {
+  uint32_t threads = 128;
+  uint32_t ctas = 1;
+  uint32_t cluster = 1;
+  uint32_t shared_bytes = 16384;
+  bool dependent_launch = false;
+};
+
+/// All policies with kSeeds seeds each (fair has only one schedule).
+inline std::vector<MachineOptions> schedules(MachineOptions options = {}) {
+  std::vector<MachineOptions> all;
+  options.schedule = SchedulePolicy::fair;
+  all.push_back(options);
+  for (const SchedulePolicy policy : {SchedulePolicy::random, SchedulePolicy::adversarial}) {
+    options.schedule = policy;
+    for (options.seed = 0; options.seed < kSeeds; ++options.seed) all.push_back(options);
+  }
+  return all;
+}
+
+inline const char* name_of(SchedulePolicy policy) {
+  switch (policy) {
+    case SchedulePolicy::fair: return "fair";
+    case SchedulePolicy::random: return "random";
+    case SchedulePolicy::adversarial: return "adversarial";
+  }
+  return "";
+}
+
+class Emulator : public testing::Test {
+ protected:
+  /// Runs kernel() once per thread.
+  template <class Kernel>
+  LaunchResult run(const Grid& grid, Kernel&& kernel) {
+    LaunchConfig config;
+    config.grid = {grid.ctas, 1, 1};
+    config.block = {grid.threads, 1, 1};
+    config.cluster = {grid.cluster, 1, 1};
+    config.shared_bytes = grid.shared_bytes;
+    config.dependent_launch = grid.dependent_launch;
+    using Body = std::remove_reference_t<Kernel>;
+    auto body = [](void* closure) { (*static_cast<Body*>(closure))(); };
+    Expected<LaunchResult> result = machine_.launch(config, body, &kernel);
+    EXPECT_TRUE(result.has_value()) << result.error().message;
+    return result ? *result : LaunchResult{};
+  }
+
+  template <class Kernel>
+  LaunchResult run(const MachineOptions& options, const Grid& grid, Kernel&& kernel) {
+    machine_.set_options(options);
+    return run(grid, kernel);
+  }
+
+  /// No schedule gives a report; `check` looks at the results of each.
+  template <class Kernel, class Check>
+  void expect_clean(const Grid& grid, Kernel&& kernel, Check&& check, const MachineOptions& base = {}) {
+    for (const MachineOptions& options : schedules(base)) {
+      SCOPED_TRACE(std::string(name_of(options.schedule)) + " seed " + std::to_string(options.seed));
+      const LaunchResult result = run(options, grid, kernel);
+      ASSERT_TRUE(result.reports.empty())
+          << name_of(result.reports[0].kind) << ": " << result.reports[0].message;
+      check();
+      if (HasFailure()) return;
+    }
+  }
+  template <class Kernel>
+  void expect_clean(const Grid& grid, Kernel&& kernel, const MachineOptions& base = {}) {
+    expect_clean(grid, kernel, [] {}, base);
+  }
+
+  /// The first report of every schedule has one of the kinds. Returns the last one.
+  template <class Kernel>
+  Report expect_report(std::initializer_list<ReportKind> kinds, const Grid& grid, Kernel&& kernel,
+                       const MachineOptions& base = {}) {
+    Report last{};
+    for (const MachineOptions& options : schedules(base)) {
+      SCOPED_TRACE(std::string(name_of(options.schedule)) + " seed " + std::to_string(options.seed));
+      const LaunchResult result = run(options, grid, kernel);
+      EXPECT_FALSE(result.reports.empty()) << "nothing was reported";
+      if (result.reports.empty()) break;
+      last = result.reports[0];
+      const bool expected = std::find(kinds.begin(), kinds.end(), last.kind) != kinds.end();
+      EXPECT_TRUE(expected) << name_of(last.kind) << ": " << last.message;
+      if (!expected) break;
+    }
+    return last;
+  }
+  /// The same for a kernel that is clean without the fault.
+  template <class Kernel>
+  Report expect_fault(std::initializer_list<ReportKind> kinds, const FaultSpec& fault, const Grid& grid,
+                      Kernel&& kernel, MachineOptions base = {}) {
+    base.fault = fault;
+    return expect_report(kinds, grid, kernel, base);
+  }
+
+  Machine machine_;
+};
+
+inline uint32_t thread_id() { return thread_index().x; }
+inline uint32_t warp_id() { return thread_index().x / 32; }
+inline uint32_t lane_id() { return thread_index().x % 32; }
+template <class T = uint32_t>
+T* shared_as(uint32_t address) {
+  return static_cast<T*>(shared_pointer(address));
+}
+
+/// One thread initialises barriers of the given counts, 8 bytes apart from `address`; then the block may use them.
+inline void init_barriers(uint32_t address, std::initializer_list<uint32_t> counts, bool whole_cluster = false) {
+  if (thread_id() == 0) {
+    for (const uint32_t count : counts) {
+      mbarrier_init(address, count);
+      address += 8;
+    }
+    fence_mbarrier_init();
+  }
+  if (whole_cluster) {
+    cluster_arrive(false);
+    cluster_wait();
+  } else {
+    sync_threads();
+  }
+}
+
+}  // namespace tilewright::emulator
