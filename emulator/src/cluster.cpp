@@ -128,6 +128,13 @@ void Cluster::exit_cta(Cta& cta) {
     if (barrier->cta != &cta) continue;
     uint32_t& most = launch.result.statistics.most_barrier_phases;
     most = std::max(most, barrier->phase);
+    if (barrier->issued > barrier->expected) {
+      report(ReportKind::byte_count, &threads[first],
+             text("copies of ", barrier->issued, " bytes were issued for phase ", barrier->phase, " of ",
+                  describe(*barrier), ", which expects ", barrier->expected),
+             barrier->name, barrier->stage);
+      break;
+    }
     if (barrier->landing_epoch <= clocks[known][barrier->agent]) continue;
     report(ReportKind::exit_with_pending_work, &threads[first],
            text("CTA ", cta.rank, " exits while a copy for phase ", barrier->landing_epoch - 1, " of ",

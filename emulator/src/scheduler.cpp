@@ -74,7 +74,6 @@ void Cluster::yield_point(Thread& thread) {
   if (!launch.random.one_in(8)) return;
   ready_[thread.warp->index] |= 1u << thread.lane;
   ++ready_lanes_;
-  ++launch.progress;
   thread.fiber.suspend();
 }
 

@@ -13,13 +13,14 @@
 
 namespace tilewright::testing {
 
-/// A folder of this test's own, removed at its end.
+/// A new folder, removed at its end.
 class Folder {
  public:
   Folder() {
+    static int folders = 0;
     const std::string name = std::string("tilewright_cli_") +
                              ::testing::UnitTest::GetInstance()->current_test_info()->name() + "_" +
-                             std::to_string(getpid());
+                             std::to_string(getpid()) + "_" + std::to_string(++folders);
     path_ = std::filesystem::temp_directory_path() / name;
     std::filesystem::create_directories(path_);
   }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <initializer_list>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -60,29 +59,28 @@ class Emulator : public testing::Test {
  protected:
   /// Runs kernel() once per thread.
   template <class Kernel>
-  LaunchResult run(const Grid& grid, Kernel&& kernel) {
+  LaunchResult run(const Grid& grid, const Kernel& kernel) {
     LaunchConfig config;
     config.grid = {grid.ctas, 1, 1};
     config.block = {grid.threads, 1, 1};
     config.cluster = {grid.cluster, 1, 1};
     config.shared_bytes = grid.shared_bytes;
     config.dependent_launch = grid.dependent_launch;
-    using Body = std::remove_reference_t<Kernel>;
-    auto body = [](void* closure) { (*static_cast<Body*>(closure))(); };
-    Expected<LaunchResult> result = machine_.launch(config, body, &kernel);
+    auto body = [](void* closure) { (*static_cast<const Kernel*>(closure))(); };
+    Expected<LaunchResult> result = machine_.launch(config, body, const_cast<Kernel*>(&kernel));
     EXPECT_TRUE(result.has_value()) << result.error().message;
     return result ? *result : LaunchResult{};
   }
 
   template <class Kernel>
-  LaunchResult run(const MachineOptions& options, const Grid& grid, Kernel&& kernel) {
+  LaunchResult run(const MachineOptions& options, const Grid& grid, const Kernel& kernel) {
     machine_.set_options(options);
     return run(grid, kernel);
   }
 
   /// No schedule gives a report; `check` looks at the results of each.
   template <class Kernel, class Check>
-  void expect_clean(const Grid& grid, Kernel&& kernel, Check&& check, const MachineOptions& base = {}) {
+  void expect_clean(const Grid& grid, const Kernel& kernel, const Check& check, const MachineOptions& base = {}) {
     for (const MachineOptions& options : schedules(base)) {
       SCOPED_TRACE(std::string(name_of(options.schedule)) + " seed " + std::to_string(options.seed));
       const LaunchResult result = run(options, grid, kernel);
@@ -93,13 +91,13 @@ class Emulator : public testing::Test {
     }
   }
   template <class Kernel>
-  void expect_clean(const Grid& grid, Kernel&& kernel, const MachineOptions& base = {}) {
-    expect_clean(grid, kernel, [] {}, base);
+  void expect_clean(const Grid& grid, const Kernel& kernel) {
+    expect_clean(grid, kernel, [] {});
   }
 
   /// The first report of every schedule has one of the kinds. Returns the last one.
   template <class Kernel>
-  Report expect_report(std::initializer_list<ReportKind> kinds, const Grid& grid, Kernel&& kernel,
+  Report expect_report(std::initializer_list<ReportKind> kinds, const Grid& grid, const Kernel& kernel,
                        const MachineOptions& base = {}) {
     Report last{};
     for (const MachineOptions& options : schedules(base)) {
@@ -117,7 +115,7 @@ class Emulator : public testing::Test {
   /// The same for a kernel that is clean without the fault.
   template <class Kernel>
   Report expect_fault(std::initializer_list<ReportKind> kinds, const FaultSpec& fault, const Grid& grid,
-                      Kernel&& kernel, MachineOptions base = {}) {
+                      const Kernel& kernel, MachineOptions base = {}) {
     base.fault = fault;
     return expect_report(kinds, grid, kernel, base);
   }

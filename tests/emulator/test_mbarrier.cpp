@@ -81,8 +81,10 @@ TEST_F(Mbarrier, ParityOfTheLoopIndexAliases) {
     };
   };
   expect_clean({}, kernel(false));
-  expect_report({ReportKind::parity_alias, ReportKind::read_before_ready, ReportKind::uninitialised_read}, {},
-                kernel(true));
+  // Where the copy is early, the wait is for a phase that never comes.
+  expect_report({ReportKind::parity_alias, ReportKind::read_before_ready, ReportKind::uninitialised_read,
+                 ReportKind::deadlock},
+                {}, kernel(true));
   // With the data left alone, the wait itself is the fault.
   auto waits_only = [&] {
     init_barriers(kBar, {1, 1});
@@ -96,7 +98,7 @@ TEST_F(Mbarrier, ParityOfTheLoopIndexAliases) {
     sync_threads();
     mbarrier_wait_parity(kBar + 8, 0);
   };
-  expect_report({ReportKind::parity_alias}, {}, waits_only);
+  expect_report({ReportKind::parity_alias, ReportKind::deadlock}, {}, waits_only);
 }
 
 // C71: a consumer that has no work arrives twice in one generation.

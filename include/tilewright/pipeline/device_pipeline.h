@@ -19,12 +19,16 @@ namespace pipeline {
 /// Keeps the packed results of one tile and stores them in pieces while MMAs of the next tile run.
 template <class Config, class Epilogue>
 struct StoreInShadow {
-  /// Packed results live beside the next tile's accumulators (and temporary): they must fit.
-  static constexpr bool kDefer = Config::kParts * Config::kRegisters +
-                                         (Config::kPromoted ? Config::kRegisters : 0) +
-                                         Config::kParts * Epilogue::kPackedRegisters <=
-                                     256 &&
-                                 Epilogue::kSlabs <= 4;
+  /// Whether packed results can live in registers beside the next tile's accumulators and temporary. A
+  /// temporary that parts share is not in use before the first two slabs are stored.
+  static constexpr int kMain = Config::kParts * Config::kRegisters;
+  static constexpr int kTemporary = Config::kPromoted ? Config::kRegisters : 0;
+  static constexpr int kPacked = Config::kParts * Epilogue::kPackedRegisters;
+  static constexpr int kStoredFirst =
+      Config::kPromoted && Config::kParts == 2 ? kPacked * 2 / Epilogue::kSlabs : 0;
+  static constexpr bool kDefer =
+      Epilogue::kSlabs <= 4 && kMain + kTemporary + kPacked - kStoredFirst <= 224 && kMain + kPacked <= 192;
+
   Epilogue& epilogue;
   typename Epilogue::Packed packed;
   schedule::TileCoord tile{};  // of the packed results
@@ -99,6 +103,7 @@ class DevicePipeline {
       constexpr uint32_t kConsumerWarps = 4 * Config::kConsumers;
       ring.init(mainloop::WgmmaFp8<Config>::kFullArrivals, kConsumerWarps * (cluster_m + cluster_n - 1));
       name_stages(shared);
+      prefetch_maps();
     }
     if (cluster_m * cluster_n > 1) {
       arch::cluster_arrive();
@@ -171,6 +176,15 @@ class DevicePipeline {
     }
     loop.store_rest(shadow);
     epilogue.finish();
+  }
+
+  /// Descriptors into the descriptor cache before the first copy asks for them.
+  TILEWRIGHT_DEVICE void prefetch_maps() const {
+    if (Config::kLoad == kernels::Load::tma && p_.k_tiles != 0) {
+      arch::prefetch_tensor_map(&p_.a_map);
+      arch::prefetch_tensor_map(&p_.b_map);
+    }
+    if (p_.d_tma) arch::prefetch_tensor_map(&p_.d_map);
   }
 
   TILEWRIGHT_DEVICE void name_stages(uint32_t shared) const {

@@ -1,0 +1,258 @@
+// Operations of warps, warpgroups, blocks and clusters: results, ordering, participation.
+#include "tests/emulator/micro.h"
+
+namespace tilewright::emulator {
+namespace {
+
+constexpr uint32_t kAll = ~0u;
+constexpr uint32_t kData = kSharedBase;
+
+class Collectives : public Emulator {};
+
+TEST_F(Collectives, WarpOperationsCompute) {
+  auto kernel = [] {
+    EXPECT_EQ(shuffle(kAll, 100 + lane_id(), lane_id() ^ 5), 100 + (lane_id() ^ 5));
+    EXPECT_EQ(ballot(kAll, lane_id() % 3 == 0), 0x49249249u);
+    EXPECT_EQ(elect_one(kAll), lane_id() == 0);
+    EXPECT_EQ(elect_one(0xF0F0F0F0), lane_id() == 4) << lane_id();
+  };
+  auto masked = [] {
+    if (lane_id() >= 16) {
+      EXPECT_EQ(shuffle(0xFFFF0000, lane_id(), 20), 20u);
+    } else {
+      EXPECT_EQ(ballot(0x0000FFFF, true), 0xFFFFu);
+    }
+  };
+  auto elected = [] {
+    if ((0xF0F0F0F0u >> lane_id() & 1) == 0) return;
+    EXPECT_EQ(elect_one(0xF0F0F0F0), lane_id() == 4);
+  };
+  expect_clean({}, masked);
+  expect_clean({}, elected);
+  // Lanes outside of the mask that they name.
+  expect_report({ReportKind::non_uniform}, {}, kernel);
+}
+
+TEST_F(Collectives, SyncWarpOrdersItsLanes) {
+  auto kernel = [] {
+    const uint32_t value = lane_id();
+    store_shared(kData + 128 * warp_id() + 4 * lane_id(), &value, 4);
+    sync_warp(kAll);
+    uint32_t other = 0;
+    load_shared(kData + 128 * warp_id() + 4 * (31 - lane_id()), &other, 4);
+    EXPECT_EQ(other, 31 - lane_id());
+  };
+  expect_clean({}, kernel);
+  expect_fault({ReportKind::read_before_ready, ReportKind::overwrite_in_use, ReportKind::uninitialised_read},
+               {.op = Op::sync_warp}, {}, kernel);
+}
+
+TEST_F(Collectives, LanesAtDifferentOperationsAreReported) {
+  expect_report({ReportKind::non_uniform}, {}, [] {
+    if (lane_id() < 7) {
+      sync_warp(kAll);
+    } else {
+      ballot(kAll, true);
+    }
+  });
+  expect_report({ReportKind::non_uniform}, {}, [] {
+    if (lane_id() != 3) sync_warp(kAll);
+  });
+  expect_report({ReportKind::non_uniform}, {}, [] { shuffle(0xFF, 0, lane_id() % 8); });
+}
+
+TEST_F(Collectives, BlockBarrierOrdersTheBlock) {
+  auto kernel = [] {
+    const uint32_t value = thread_id();
+    store_shared(kData + 4 * thread_id(), &value, 4);
+    sync_threads();
+    uint32_t other = 0;
+    load_shared(kData + 4 * (127 - thread_id()), &other, 4);
+    EXPECT_EQ(other, 127 - thread_id());
+  };
+  expect_clean({}, kernel);
+  expect_fault({ReportKind::read_before_ready, ReportKind::overwrite_in_use, ReportKind::uninitialised_read},
+               {.op = Op::sync_threads}, {}, kernel);
+}
+
+// C70: a block barrier in one branch while one lane of each other warp is in the other branch.
+TEST_F(Collectives, BlockBarrierInsideABranchIsReported) {
+  auto kernel = [] {
+    if (warp_id() < 4) {
+      name_role("compute");
+      sync_threads();
+    } else if (elect_one(kAll)) {
+      name_role("load");
+    }
+  };
+  const Report report = expect_report({ReportKind::non_uniform}, {.threads = 384}, kernel);
+  EXPECT_NE(report.message.find("block barrier"), std::string::npos) << report.message;
+}
+
+// The same when the other role happens to have a block barrier too: it finishes, and is wrong.
+TEST_F(Collectives, BlockBarriersOfDifferentRolesMustNotMeet) {
+  auto kernel = [] {
+    if (warp_id() < 4) {
+      name_role("compute");
+      sync_threads();
+      name_barrier(kSharedBase, "a", 0);
+    } else {
+      name_role("load");
+      sync_threads();
+      name_barrier(kSharedBase, "b", 0);
+    }
+  };
+  expect_report({ReportKind::non_uniform}, {.threads = 256}, kernel);
+  auto rejoined = [] {
+    name_role(warp_id() < 4 ? "compute" : "load");
+    sync_threads();
+  };
+  expect_clean({.threads = 256}, rejoined);
+}
+
+// C86.
+TEST_F(Collectives, NamedBarriersHaveIdsBelow16AndWholeWarps) {
+  expect_clean({}, [] { named_barrier_sync(15, 128); });
+  expect_report({ReportKind::named_barrier}, {}, [] { named_barrier_sync(16, 128); });
+  expect_report({ReportKind::named_barrier}, {}, [] { named_barrier_sync(17, 128); });
+  expect_report({ReportKind::named_barrier}, {}, [] { named_barrier_sync(1, 100); });
+  expect_report({ReportKind::named_barrier}, {}, [] { named_barrier_sync(1, 0); });
+  expect_report({ReportKind::named_barrier}, {}, [] { named_barrier_sync(1, warp_id() == 0 ? 64 : 128); });
+}
+
+TEST_F(Collectives, NamedBarrierOrdersOneRoleOrASignal) {
+  auto kernel = [] {
+    if (warp_id() < 2) {
+      const uint32_t value = thread_id() + 1;
+      store_shared(kData + 4 * thread_id(), &value, 4);
+      named_barrier_sync(1, 64);
+      named_barrier_arrive(2, 128);
+    } else {
+      named_barrier_sync(2, 128);
+      uint32_t other = 0;
+      load_shared(kData + 4 * (thread_id() - 64), &other, 4);
+      EXPECT_EQ(other, thread_id() - 63);
+    }
+  };
+  expect_clean({}, kernel);
+  expect_fault({ReportKind::deadlock}, {.op = Op::named_barrier_arrive, .thread = 17}, {}, kernel);
+  expect_fault({ReportKind::read_before_ready, ReportKind::uninitialised_read, ReportKind::unordered_writes,
+                ReportKind::overwrite_in_use, ReportKind::deadlock},
+               {.op = Op::named_barrier_sync, .cta_rank = 0, .thread = 70}, {}, kernel);
+}
+
+TEST_F(Collectives, ClusterBarrierOrdersTheCluster) {
+  auto kernel = [] {
+    const uint32_t value = cluster_rank() + 10;
+    store_shared(kData + 4 * thread_id(), &value, 4);
+    cluster_arrive(false);
+    cluster_wait();
+    uint32_t other = 0;
+    load_shared(map_shared(kData + 4 * thread_id(), cluster_rank() ^ 1), &other, 4);
+    EXPECT_EQ(other, (cluster_rank() ^ 1) + 10);
+    cluster_arrive(false);
+    cluster_wait();
+  };
+  const Grid grid{.ctas = 4, .cluster = 2};
+  expect_clean(grid, kernel);
+  using Occurrence = FaultSpec::Occurrence;
+  // No final barrier: a peer may still read here.
+  expect_fault({ReportKind::exit_before_peer},
+               {.op = Op::cluster_wait, .occurrence = Occurrence::from_nth, .nth = 1}, grid, kernel);
+  expect_report({ReportKind::cluster_barrier}, grid, [] {
+    cluster_arrive(false);
+    cluster_arrive(false);
+  });
+  expect_report({ReportKind::cluster_barrier}, grid, [] { cluster_wait(); });
+}
+
+TEST_F(Collectives, RelaxedClusterArrivalReleasesOnlyWhatAFenceDid) {
+  auto kernel = [](bool fence) {
+    return [fence] {
+      const uint32_t value = 1;
+      store_shared(kData + 4 * thread_id(), &value, 4);
+      if (fence) fence_acq_rel(Scope::cluster);
+      cluster_arrive(true);
+      cluster_wait();
+      uint32_t other = 0;
+      load_shared(map_shared(kData + 4 * thread_id(), cluster_rank() ^ 1), &other, 4);
+      cluster_arrive(false);
+      cluster_wait();
+    };
+  };
+  const Grid grid{.ctas = 2, .cluster = 2};
+  expect_clean(grid, kernel(true));
+  expect_report({ReportKind::read_before_ready}, grid, kernel(false));
+}
+
+// Remote arrivals of a CTA whose peer has left.
+TEST_F(Collectives, ExitIsOrderedAfterRemoteArrivals) {
+  auto kernel = [](bool drain) {
+    return [drain] {
+      init_barriers(kSharedBase, {1}, true);
+      if (thread_id() == 0 && cluster_rank() == 1) mbarrier_arrive(map_shared(kSharedBase, 0), 1);
+      if (thread_id() == 0 && cluster_rank() == 0 && drain) mbarrier_wait_parity(kSharedBase, 0);
+    };
+  };
+  const Grid grid{.threads = 32, .ctas = 2, .cluster = 2};
+  expect_clean(grid, kernel(true));
+  expect_report({ReportKind::exit_before_peer}, grid, kernel(false));
+}
+
+TEST_F(Collectives, RegistersMoveBetweenWarpgroups) {
+  auto kernel = [] {
+    if (warp_id() < 4) {
+      name_role("producer");
+      setmaxnreg(false, 40);
+    } else {
+      name_role("consumer");
+      setmaxnreg(true, 232);
+    }
+  };
+  const Grid grid{.threads = 384};
+  using Action = FaultSpec::Action;
+  expect_clean(grid, kernel);
+  const Report budget = expect_fault(
+      {ReportKind::register_budget}, {.op = Op::setmaxnreg, .role = "consumer", .action = Action::replace, .value = 248},
+      grid, kernel);
+  EXPECT_NE(budget.message.find("65536"), std::string::npos) << budget.message;
+  expect_fault({ReportKind::register_budget}, {.op = Op::setmaxnreg, .role = "producer"}, grid, kernel);
+  expect_fault({ReportKind::register_budget},
+               {.op = Op::setmaxnreg, .role = "producer", .action = Action::replace, .value = 36}, grid, kernel);
+  expect_fault({ReportKind::register_budget},
+               {.op = Op::setmaxnreg, .role = "producer", .action = Action::replace, .value = 16}, grid, kernel);
+  expect_fault({ReportKind::register_budget},
+               {.op = Op::setmaxnreg, .role = "producer", .action = Action::replace, .value = 176}, grid, kernel);
+  expect_fault({ReportKind::non_uniform}, {.op = Op::setmaxnreg, .thread = 130}, grid, kernel);
+}
+
+TEST_F(Collectives, MatricesKeepTheirFragments) {
+  uint32_t shared[32][4] = {};
+  auto kernel = [&] {
+    const uint32_t row = kData + 16 * lane_id();
+    uint32_t registers[4];
+    for (uint32_t j = 0; j < 4; ++j) registers[j] = 64 * j + 2 * lane_id();  // low half; the high half stays 0
+    stmatrix(row, registers, 4, false);
+    sync_warp(kAll);
+    uint16_t element = 0;  // matrix lane / 8, row lane % 8, column 4
+    load_shared(row + 8, &element, 2);
+    EXPECT_EQ(element, 64 * (lane_id() / 8) + 2 * (4 * (lane_id() % 8) + 2));
+    uint32_t loaded[4];
+    ldmatrix(row, loaded, 4, false);
+    for (uint32_t j = 0; j < 4; ++j) EXPECT_EQ(loaded[j], registers[j]);
+    ldmatrix(row, loaded, 4, true);
+    for (uint32_t j = 0; j < 4; ++j) shared[lane_id()][j] = loaded[j];
+  };
+  expect_clean({.threads = 32}, kernel, [&] {
+    // Transposed: lane l holds rows 2 (l % 4) and the next of column l / 4; odd columns are zero.
+    EXPECT_EQ(shared[9][2] & 0xFFFF, 64u * 2 + 2 * 9);
+    EXPECT_EQ(shared[8][1] & 0xFFFF, 64u + 2 * 1);
+    EXPECT_EQ(shared[8][1] >> 16, 64u + 2 * 5);
+  });
+  expect_fault({ReportKind::misaligned}, {.op = Op::stmatrix, .action = FaultSpec::Action::add, .value = 8}, {.threads = 32},
+               kernel);
+  expect_fault({ReportKind::non_uniform}, {.op = Op::stmatrix, .thread = 5}, {.threads = 32}, kernel);
+}
+
+}  // namespace
+}  // namespace tilewright::emulator

@@ -1,0 +1,145 @@
+#include "tests/faults/gemm_case.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <random>
+
+namespace tilewright::faults {
+
+using emulator::Machine;
+using emulator::MachineOptions;
+using emulator::SchedulePolicy;
+
+constexpr auto kFast = Accumulation::fast;
+
+const GemmCase kPromoted128x256{.name = "promoted_128x256", .tile = {128, 256}, .k_tiles = 4};
+const GemmCase kPromoted64x64{.name = "promoted_64x64", .tile = {64, 64}};
+const GemmCase kPromoted256x64{.name = "promoted_256x64", .tile = {256, 64}, .k_tiles = 2};
+const GemmCase kGroups64x64{.name = "groups_64x64", .tile = {64, 64}, .interval = 8, .k_tiles = 5};
+const GemmCase kOut8{.name = "out8_64x64", .tile = {64, 64}, .d = DType::e4m3};
+const GemmCase kOut32{.name = "out32_64x64", .tile = {64, 64}, .d = DType::f32};
+const GemmCase kFast128x128{.name = "fast_128x128", .tile = {128, 128}, .accumulation = kFast, .k_tiles = 5};
+const GemmCase kFast128x256{.name = "fast_128x256", .tile = {128, 256}, .accumulation = kFast};
+const GemmCase kInterval1{.name = "interval1_128x128", .tile = {128, 128}, .interval = 1, .k_tiles = 2};
+const GemmCase kInterval2{.name = "interval2_128x128", .tile = {128, 128}, .interval = 2};
+const GemmCase kCopy{.name = "copy_64x128", .tile = {64, 128}, .load = LoadKind::copy};
+const GemmCase kCopyOut8{.name = "copy_direct_out8_64x128", .tile = {64, 128}, .d = DType::e5m2,
+                         .load = LoadKind::copy, .store = StoreKind::direct, .k_tiles = 2};
+const GemmCase kDirect{.name = "direct_64x64", .tile = {64, 64}, .store = StoreKind::direct};
+const GemmCase kSource{.name = "source_64x64", .tile = {64, 64}, .device_alpha = true, .source = true};
+const GemmCase kCluster2x1{.name = "cluster2x1_64x64", .tile = {64, 64}, .cluster = {2, 1}};
+const GemmCase kCluster1x2{.name = "cluster1x2_64x64", .tile = {64, 64}, .cluster = {1, 2}};
+const GemmCase kCluster2x2{.name = "cluster2x2_64x64", .tile = {64, 64}, .cluster = {2, 2}};
+
+std::vector<const GemmCase*> gemm_cases() {
+  return {&kPromoted128x256, &kPromoted64x64, &kPromoted256x64, &kGroups64x64, &kOut8,       &kOut32,
+          &kFast128x128,     &kFast128x256,   &kInterval1,      &kInterval2,   &kCopy,       &kCopyOut8,
+          &kDirect,          &kSource,        &kCluster2x1,     &kCluster1x2,  &kCluster2x2};
+}
+
+namespace {
+
+constexpr int64_t kTilesPerCta = 3;
+constexpr int64_t kStages = 2;
+
+Problem problem_of(const GemmCase& gemm) {
+  Problem problem;
+  problem.m = gemm.tile.m * gemm.cluster.m * kTilesPerCta - 8;
+  problem.n = gemm.tile.n * gemm.cluster.n - 16;
+  problem.k = gemm.k_tiles * 128 - 48;
+  problem.c.type = problem.d.type = gemm.d;
+  problem.accumulation = gemm.accumulation;
+  problem.interval = gemm.interval;
+  problem.beta = gemm.source ? 1 : 0;
+  return problem;
+}
+
+Options options_of(const GemmCase& gemm) {
+  Options options;
+  options.device = Device::emulator;
+  options.tile = gemm.tile;
+  options.cluster = gemm.cluster;
+  options.stages = kStages;
+  options.max_sms = gemm.cluster.m * gemm.cluster.n;
+  options.load = gemm.load;
+  options.store = gemm.store;
+  return options;
+}
+
+/// `bytes` bytes whose values are finite and small in each of the types of the operands.
+void* random_bytes(Machine& machine, size_t bytes, const char* name) {
+  void* memory = machine.allocate_global(bytes, {.name = name, .writable = false});
+  std::mt19937 random(1);
+  for (size_t i = 0; i < bytes; ++i) static_cast<uint8_t*>(memory)[i] = random() & 0xB7;
+  return memory;
+}
+
+uint64_t seeds_asked_for(uint64_t seeds, double share) {
+  const char* asked = std::getenv("TILEWRIGHT_SEEDS");
+  return asked == nullptr ? seeds : static_cast<uint64_t>(std::atof(asked) * share);
+}
+
+}  // namespace
+
+std::optional<GemmRunner> GemmRunner::make(const GemmCase& gemm, std::string& why) {
+  const Problem problem = problem_of(gemm);
+  Expected<Plan> planned = plan(problem, options_of(gemm));
+  if (!planned) {
+    why = planned.error().message;
+    return std::nullopt;
+  }
+  return GemmRunner(gemm, problem, *planned);
+}
+
+GemmRunner::GemmRunner(const GemmCase& gemm, const Problem& problem, Plan plan)
+    : machine_(std::make_unique<Machine>()), plan_(std::move(plan)) {
+  const auto m = static_cast<size_t>(problem.m), n = static_cast<size_t>(problem.n);
+  const auto k = static_cast<size_t>(problem.k);
+  d_bytes_ = m * n * static_cast<size_t>(bits_of(gemm.d)) / 8;
+  buffers_.a = random_bytes(*machine_, m * k, "matrix A");
+  buffers_.b = random_bytes(*machine_, n * k, "matrix B");
+  buffers_.d = machine_->allocate_global(d_bytes_, {.name = "matrix D", .initialised = false});
+  if (gemm.source) buffers_.c = random_bytes(*machine_, d_bytes_, "matrix C");
+  if (gemm.device_alpha) {
+    void* alpha = machine_->allocate_global(sizeof(float), {.name = "alpha", .writable = false});
+    const float value = 0.5f;
+    std::memcpy(alpha, &value, sizeof value);
+    buffers_.alpha = static_cast<const float*>(alpha);
+  }
+}
+
+Expected<emulator::LaunchResult> GemmRunner::run(const MachineOptions& options) {
+  machine_->set_options(options);
+  std::memset(buffers_.d, 0xFF, d_bytes_);
+  const Status status = plan_.run(buffers_, machine_.get());
+  if (status && status->code != ErrorCode::emulator) return *status;
+  return machine_->last_result();
+}
+
+std::vector<std::byte> GemmRunner::result() const {
+  const auto* d = static_cast<const std::byte*>(buffers_.d);
+  return {d, d + d_bytes_};
+}
+
+std::vector<MachineOptions> schedules(uint64_t seeds, double share) {
+  MachineOptions options;
+  options.arithmetic = false;
+  std::vector<MachineOptions> all{options};  // fair: the seed does not matter
+  for (const SchedulePolicy policy : {SchedulePolicy::random, SchedulePolicy::adversarial}) {
+    options.schedule = policy;
+    const uint64_t count = seeds_asked_for(seeds, share);
+    for (options.seed = 0; options.seed < count; ++options.seed) all.push_back(options);
+  }
+  return all;
+}
+
+std::string name_of(const MachineOptions& options) {
+  switch (options.schedule) {
+    case SchedulePolicy::fair: return "fair schedule";
+    case SchedulePolicy::random: return "random schedule, seed " + std::to_string(options.seed);
+    case SchedulePolicy::adversarial: return "adversarial schedule, seed " + std::to_string(options.seed);
+  }
+  return {};
+}
+
+}  // namespace tilewright::faults

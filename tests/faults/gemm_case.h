@@ -1,0 +1,65 @@
+// The library's FP8 kernels on problems so small that the emulated machine explores a schedule in milliseconds.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tilewright/emulator/machine.h"
+#include "tilewright/gemm.h"
+
+namespace tilewright::faults {
+
+/// A kernel and a problem for it: one cluster works on three tiles of each of its CTAs, with a ring of two
+/// stages, and the last tile is ragged in M, N and K.
+struct GemmCase {
+  const char* name;
+  Shape2 tile;
+  Shape2 cluster{1, 1};
+  DType d = DType::f16;
+  Accumulation accumulation = Accumulation::promoted;
+  int64_t interval = 4;
+  LoadKind load = LoadKind::tma;
+  StoreKind store = StoreKind::tma;
+  int64_t k_tiles = 3;
+  bool device_alpha = false;  // alpha comes from global memory
+  bool source = false;        // D = A B + C
+};
+
+extern const GemmCase kPromoted128x256, kPromoted64x64, kPromoted256x64, kGroups64x64, kOut8, kOut32;
+extern const GemmCase kFast128x128, kFast128x256, kInterval1, kInterval2, kCopy, kCopyOut8, kDirect;
+extern const GemmCase kSource, kCluster2x1, kCluster1x2, kCluster2x2;
+
+/// All of the above.
+std::vector<const GemmCase*> gemm_cases();
+
+/// A machine with the case's operands in its memory.
+class GemmRunner {
+ public:
+  /// Nothing (and `why`) when the build has no kernel for the case.
+  static std::optional<GemmRunner> make(const GemmCase& gemm, std::string& why);
+
+  /// Runs the kernel once, on a D filled with a pattern. An error when it cannot start.
+  Expected<emulator::LaunchResult> run(const emulator::MachineOptions& options);
+  std::vector<std::byte> result() const;
+  const PlanInfo& info() const { return plan_.info(); }
+
+ private:
+  GemmRunner(const GemmCase& gemm, const Problem& problem, Plan plan);
+
+  std::unique_ptr<emulator::Machine> machine_;
+  Plan plan_;
+  Buffers buffers_;
+  size_t d_bytes_;
+};
+
+/// The schedules of a test, arithmetic off: the fair one, and `seeds` of each of the others (TILEWRIGHT_SEEDS, if
+/// set, times `share`).
+std::vector<emulator::MachineOptions> schedules(uint64_t seeds, double share = 1);
+
+/// "adversarial schedule, seed 3".
+std::string name_of(const emulator::MachineOptions& options);
+
+}  // namespace tilewright::faults

@@ -1,0 +1,120 @@
+#include "tests/kernels/expectation.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "tests/kernels/text.h"
+#include "tilewright/emulator/tensor_core.h"
+#include "tilewright/numeric/element.h"
+
+namespace tilewright::testing {
+namespace {
+
+emulator::MmaType mma_type(DType type) {
+  return type == DType::e4m3 ? emulator::MmaType::e4m3 : emulator::MmaType::e5m2;
+}
+
+/// A few rows are done faster than a thread starts.
+int threads_for(const Problem& p) {
+  return static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k * p.l) < 2e7 ? 1 : 0;
+}
+
+}  // namespace
+
+uint64_t element_bits(DType type, const uint8_t* data, int64_t index) {
+  const int64_t size = bits_of(type) / 8;
+  uint64_t bits = 0;
+  std::memcpy(&bits, data + index * size, static_cast<size_t>(size));
+  return bits;
+}
+
+bool same_element(DType type, uint64_t left, uint64_t right) {
+  if (left == right) return true;
+  return std::isnan(load_element(&left, type, 0)) && std::isnan(load_element(&right, type, 0));
+}
+
+Expectation::Expectation(const GemmCase& c, const HostOperands& operands)
+    : case_(c), operands_(operands), factors_(factors_of(c)) {
+  const Problem& p = c.problem;
+  gemm_.m = p.m;
+  gemm_.n = p.n;
+  gemm_.k = p.k;
+  gemm_.batches = p.l;
+  gemm_.a = operands.a.view();
+  gemm_.b = operands.b.view();
+  gemm_.c = operands.c.view();
+  gemm_.alpha = factors_.alpha;
+  gemm_.beta = factors_.reference_beta;
+  gemm_.scale_d = factors_.scale_d;
+  gemm_.threads = threads_for(p);
+  const auto elements = static_cast<size_t>(p.m * p.n * p.l);
+  reference_.resize(elements);
+  magnitude_.resize(elements);
+  static_cast<void>(reference_gemm(gemm_, reference_.data(), magnitude_.data()));  // the extents are legal
+  if (c.check_model) run_model();
+}
+
+void Expectation::run_model() {
+  const Problem& p = case_.problem;
+  sums_.assign(static_cast<size_t>(p.m * p.n * p.l), 0.0f);
+  if (!factors_.reads_ab) return;
+  const OperandShape &a = operands_.a.shape, &b = operands_.b.shape;
+  emulator::ModelGemm model;
+  model.a_type = mma_type(a.type);
+  model.b_type = mma_type(b.type);
+  model.m = p.m;
+  model.n = p.n;
+  model.k = p.k;
+  model.lda = a.row_stride;
+  model.ldb = b.column_stride;
+  model.interval = p.interval;
+  model.fast = p.accumulation == Accumulation::fast;
+  model.threads = gemm_.threads;
+  for (int64_t batch = 0; batch < p.l; ++batch) {
+    model.a = operands_.a.bytes.data() + batch * a.batch_stride;
+    model.b = operands_.b.bytes.data() + batch * b.batch_stride;
+    static_cast<void>(emulator::model_gemm_fp8(model, sums_.data() + batch * p.m * p.n, p.n));
+  }
+}
+
+Comparison Expectation::compare_with_reference(const std::vector<uint8_t>& d) const {
+  const Problem& p = case_.problem;
+  MatrixView got = operands_.d.view();
+  got.data = d.data();
+  ComparisonRules rules;
+  rules.accumulation = wgmma_f32_bound(p.a.type, p.k, p.accumulation == Accumulation::fast ? 0 : p.interval);
+  rules.saturate = p.saturate && bits_of(p.d.type) == 8;
+  return compare(gemm_, reference_.data(), magnitude_.data(), got, rules);
+}
+
+uint64_t Expectation::model_bits(int64_t batch, int64_t row, int64_t column) const {
+  const Problem& p = case_.problem;
+  float value = factors_.scale * sums_[static_cast<size_t>((batch * p.m + row) * p.n + column)];
+  if (factors_.reads_c) {
+    const OperandShape& c = operands_.c.shape;
+    const double source = load_element(operands_.c.bytes.data(), c.type, c.index(batch, row, column));
+    value = std::fma(factors_.beta, static_cast<float>(source), value);
+  }
+  uint64_t bits = 0;
+  store_element(&bits, p.d.type, 0, value, p.saturate && bits_of(p.d.type) == 8);
+  return bits;
+}
+
+std::string Expectation::compare_with_model(const std::vector<uint8_t>& d) const {
+  if (sums_.empty()) return "";
+  const Problem& p = case_.problem;
+  for (int64_t batch = 0; batch < p.l; ++batch) {
+    for (int64_t row = 0; row < p.m; ++row) {
+      for (int64_t column = 0; column < p.n; ++column) {
+        const uint64_t got = element_bits(p.d.type, d.data(), operands_.d.shape.index(batch, row, column));
+        const uint64_t wanted = model_bits(batch, row, column);
+        if (same_element(p.d.type, got, wanted)) continue;
+        return text("element (", batch, ", ", row, ", ", column, ") has bits 0x", std::hex, got,
+                    ", the model 0x", wanted);
+      }
+    }
+  }
+  return "";
+}
+
+}  // namespace tilewright::testing

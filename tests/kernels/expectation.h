@@ -1,0 +1,39 @@
+// What D of a GEMM case should be: FP64 with bounds, and the model of the tensor core bit for bit.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/kernels/operands.h"
+
+namespace tilewright::testing {
+
+class Expectation {
+ public:
+  Expectation(const GemmCase& c, const HostOperands& operands);
+
+  /// `d`: D's elements with the strides of operands.d.
+  Comparison compare_with_reference(const std::vector<uint8_t>& d) const;
+  /// The first element of D that has other bits than the model; empty if none, or if the case is not
+  /// modelled.
+  std::string compare_with_model(const std::vector<uint8_t>& d) const;
+
+ private:
+  void run_model();
+  uint64_t model_bits(int64_t batch, int64_t row, int64_t column) const;
+
+  const GemmCase& case_;
+  const HostOperands& operands_;
+  Factors factors_;
+  ReferenceGemm gemm_;
+  std::vector<double> reference_, magnitude_;  // [batch][m][n]
+  std::vector<float> sums_;                    // [batch][m][n], by the model; empty without it
+};
+
+/// Bits of element `index`.
+uint64_t element_bits(DType type, const uint8_t* data, int64_t index);
+/// Equal bits, or both a NaN.
+bool same_element(DType type, uint64_t left, uint64_t right);
+
+}  // namespace tilewright::testing

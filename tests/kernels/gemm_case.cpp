@@ -1,0 +1,268 @@
+#include "tests/kernels/gemm_case.h"
+
+#include <algorithm>
+#include <array>
+
+#include "tests/kernels/expectation.h"
+#include "tests/kernels/operands.h"
+#include "tests/kernels/text.h"
+
+namespace tilewright::testing {
+namespace {
+
+/// One operand on a machine: guard, offset, contents, guard.
+class Block {
+ public:
+  Block(TestMachine& machine, const char* name, size_t offset, std::vector<uint8_t> contents, bool output)
+      : machine_(machine), skip_(machine.guard_bytes() + offset), size_(contents.size()) {
+    image_.assign(skip_ + size_ + machine.guard_bytes(), kGuard);
+    std::copy(contents.begin(), contents.end(), image_.begin() + static_cast<ptrdiff_t>(skip_));
+    memory_ = machine.place(image_, name, output);
+  }
+  ~Block() {
+    if (memory_ != nullptr) machine_.release(memory_);
+  }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  bool valid() const { return memory_ != nullptr; }
+  void* base() const { return static_cast<uint8_t*>(memory_) + skip_; }
+
+  Status write(const std::vector<uint8_t>& contents) {
+    std::copy(contents.begin(), contents.end(), image_.begin() + static_cast<ptrdiff_t>(skip_));
+    return machine_.upload(memory_, image_);
+  }
+  /// Fetches everything; the contents go to `contents`. False if a guard has changed.
+  Expected<bool> read(std::vector<uint8_t>& contents) const {
+    std::vector<uint8_t> now(image_.size());
+    if (Status s = machine_.download(now, memory_)) return *s;
+    const auto begin = now.begin() + static_cast<ptrdiff_t>(skip_);
+    const auto end = begin + static_cast<ptrdiff_t>(size_);
+    contents.assign(begin, end);
+    const auto is_guard = [](uint8_t byte) { return byte == kGuard; };
+    return std::all_of(now.begin(), begin, is_guard) && std::all_of(end, now.end(), is_guard);
+  }
+
+ private:
+  static constexpr uint8_t kGuard = 0xFF;  // NaN, should anybody read it
+
+  TestMachine& machine_;
+  size_t skip_, size_;
+  std::vector<uint8_t> image_;
+  void* memory_ = nullptr;
+};
+
+constexpr std::array<uint8_t, 2> kPattern{0xFF, 0xA5};  // what D holds before the first and the second run
+
+template <class F>
+void for_each_element(const OperandShape& s, F&& f) {
+  for (int64_t batch = 0; batch < s.batches; ++batch)
+    for (int64_t row = 0; row < s.rows; ++row)
+      for (int64_t column = 0; column < s.columns; ++column) f(s.index(batch, row, column));
+}
+
+class CaseRun {
+ public:
+  CaseRun(const GemmCase& c, TestMachine& machine, const Plan& plan)
+      : case_(c), machine_(machine), plan_(plan), operands_(make_operands(c)), expected_(case_, operands_) {}
+
+  void run(CaseResult& result) {
+    const GemmCase::Offsets& at = case_.offset;
+    Block a(machine_, "A", static_cast<size_t>(at.a), operands_.a.bytes, false);
+    Block b(machine_, "B", static_cast<size_t>(at.b), operands_.b.bytes, false);
+    Block c(machine_, "C", static_cast<size_t>(at.c), operands_.c.bytes, false);
+    Block d(machine_, "D", static_cast<size_t>(at.d), operands_.d.bytes, true);
+    Block scalars(machine_, "scalars", 0, scalar_bytes(), false);
+    if (!a.valid() || !b.valid() || !c.valid() || !d.valid() || !scalars.valid())
+      return fail(result, "no memory for the operands");
+
+    Buffers buffers{.a = a.base(), .b = b.base(), .c = case_.in_place ? d.base() : c.base(), .d = d.base()};
+    if (case_.device_scalars) {
+      const auto* factor = static_cast<const float*>(scalars.base());
+      buffers.alpha = factor, buffers.beta = factor + 1;
+      buffers.scale_a = factor + 2, buffers.scale_b = factor + 3, buffers.scale_d = factor + 4;
+    }
+    for (int attempt = 0; attempt < case_.runs && result.failure.empty(); ++attempt) {
+      const std::vector<uint8_t> before = d_before(attempt);
+      if (Status s = d.write(before)) return fail(result, s->message);
+      if (Status s = machine_.run(plan_, buffers, attempt)) return fail(result, s->message);
+      std::vector<uint8_t> after;
+      const Expected<bool> guarded = d.read(after);
+      if (!guarded) return fail(result, guarded.error().message);
+      if (!*guarded) fail(result, "bytes around D have changed");
+      judge(result, before, after, attempt);
+      check_unchanged(result, "A", a, operands_.a);
+      check_unchanged(result, "B", b, operands_.b);
+      check_unchanged(result, "C", c, operands_.c);
+    }
+  }
+
+ private:
+  void fail(CaseResult& result, const std::string& what) const {
+    result.failure += case_.name + ": " + what + "\n  " + describe(case_) + "\n";
+  }
+
+  std::vector<uint8_t> scalar_bytes() const {
+    const Problem& p = case_.problem;
+    const std::array<float, 5> values{p.alpha, p.beta, p.scale_a, p.scale_b, p.scale_d};
+    std::vector<uint8_t> bytes(sizeof(values));
+    std::copy_n(reinterpret_cast<const uint8_t*>(values.data()), bytes.size(), bytes.begin());
+    return bytes;
+  }
+
+  std::vector<uint8_t> d_before(int attempt) const {
+    std::vector<uint8_t> bytes(operands_.d.bytes.size(),
+                               kPattern[static_cast<size_t>(attempt) % kPattern.size()]);
+    if (!case_.in_place) return bytes;
+    copy_elements(operands_.c.bytes, bytes);
+    return bytes;
+  }
+
+  /// The elements of D (not its padding) from one array to another.
+  void copy_elements(const std::vector<uint8_t>& from, std::vector<uint8_t>& to) const {
+    const int64_t size = bits_of(operands_.d.shape.type) / 8;
+    for_each_element(operands_.d.shape, [&](int64_t index) {
+      std::copy_n(from.begin() + index * size, size, to.begin() + index * size);
+    });
+  }
+
+  void judge(CaseResult& result, std::vector<uint8_t> before, const std::vector<uint8_t>& after,
+             int attempt) {
+    result.comparison = expected_.compare_with_reference(after);
+    const Comparison& r = result.comparison;
+    if (!r.passed()) {
+      fail(result,
+           text(r.failures, " of ", r.elements, " elements are outside their bound, the first at (", r.batch,
+                ", ", r.row, ", ", r.column, "): ", r.got, ", FP64 has ", r.reference, ", bound ", r.bound));
+    }
+    const std::string other = expected_.compare_with_model(after);
+    if (!other.empty()) fail(result, other);
+    copy_elements(after, before);
+    if (before != after) {
+      const auto at = std::mismatch(before.begin(), before.end(), after.begin()).first - before.begin();
+      fail(result, text("the padding of D has changed at byte ", at));
+    }
+    std::vector<uint8_t> dense = dense_elements(after);
+    if (attempt > 0 && dense != result.d)
+      fail(result, text("run ", attempt, " gives other bits than the one before: ",
+                        difference(operands_.d.shape.type, result.d, dense)));
+    result.d = std::move(dense);
+  }
+
+  std::vector<uint8_t> dense_elements(const std::vector<uint8_t>& bytes) const {
+    const int64_t size = bits_of(operands_.d.shape.type) / 8;
+    std::vector<uint8_t> dense;
+    for_each_element(operands_.d.shape, [&](int64_t index) {
+      dense.insert(dense.end(), bytes.begin() + index * size, bytes.begin() + (index + 1) * size);
+    });
+    return dense;
+  }
+
+  void check_unchanged(CaseResult& result, const char* name, const Block& block,
+                       const HostOperand& operand) const {
+    std::vector<uint8_t> now;
+    const Expected<bool> guarded = block.read(now);
+    if (!guarded) return fail(result, guarded.error().message);
+    if (!*guarded || now != operand.bytes) fail(result, text(name, " or bytes around it have changed"));
+  }
+
+  const GemmCase& case_;
+  TestMachine& machine_;
+  const Plan& plan_;
+  HostOperands operands_;
+  Expectation expected_;
+};
+
+/// The alignment of a base that lies `offset` bytes past a multiple of 256.
+int alignment_of(const Operand& operand, int offset) {
+  return offset == 0 ? operand.alignment : std::min(operand.alignment, offset & -offset);
+}
+
+std::string describe(const char* name, const Operand& o, int offset) {
+  std::string s = text(' ', name, ' ', name_of(o.type), o.layout == Layout::row_major ? " rows" : " columns");
+  if (o.ld != 0) s += text(" ld ", o.ld);
+  if (o.batch_stride) s += text(" batch ", *o.batch_stride);
+  if (offset != 0) s += text(" offset ", offset);
+  return s + ',';
+}
+
+}  // namespace
+
+const char* name_of(Data data) {
+  constexpr const char* kNames[] = {"normal", "uniform", "ones", "integers", "codes", "specials"};
+  return kNames[static_cast<size_t>(data)];
+}
+
+Problem planned_problem(const GemmCase& c) {
+  Problem p = c.problem;
+  p.a.alignment = alignment_of(p.a, c.offset.a);
+  p.b.alignment = alignment_of(p.b, c.offset.b);
+  p.c.alignment = alignment_of(p.c, c.in_place ? c.offset.d : c.offset.c);
+  p.d.alignment = alignment_of(p.d, c.offset.d);
+  if (c.device_scalars) p.alpha = p.beta = p.scale_a = p.scale_b = p.scale_d = 1;
+  return p;
+}
+
+Options planned_options(const GemmCase& c, Device device) {
+  Options options = c.options;
+  options.device = device;
+  return options;
+}
+
+CaseResult run_case(const GemmCase& c, TestMachine& machine) {
+  CaseResult result;
+  const Expected<Plan> planned = plan(planned_problem(c), planned_options(c, machine.device()));
+  if (!planned) {
+    result.refusal = planned.error();
+    return result;
+  }
+  result.info = planned->info();
+  CaseRun(c, machine, *planned).run(result);
+  return result;
+}
+
+std::string describe(const GemmCase& c) {
+  const Problem& p = c.problem;
+  const Options& o = c.options;
+  std::string s = text(p.m, " x ", p.n, " x ", p.k, " x ", p.l, ',');
+  s += describe("A", p.a, c.offset.a) + describe("B", p.b, c.offset.b);
+  if (p.beta != 0) s += describe("C", p.c, c.offset.c);
+  s += describe("D", p.d, c.offset.d);
+  s += text(" alpha ", p.alpha, ", beta ", p.beta, ", scales ", p.scale_a, ' ', p.scale_b, ' ', p.scale_d,
+            c.device_scalars ? " on the device" : "", c.in_place ? ", in place" : "", ", ",
+            p.accumulation == Accumulation::fast ? "fast" : text("interval ", p.interval),
+            p.saturate ? "" : ", not saturating");
+  if (o.tile) s += text(", tile ", o.tile->m, 'x', o.tile->n);
+  if (o.cluster) s += text(", cluster ", o.cluster->m, 'x', o.cluster->n);
+  if (o.raster) s += *o.raster == schedule::Raster::along_m ? ", along M" : ", along N";
+  if (o.swizzle) s += text(", swizzle ", *o.swizzle);
+  if (o.stages) s += text(", stages ", *o.stages);
+  if (o.max_sms) s += text(", SMs ", *o.max_sms);
+  if (o.load != LoadKind::automatic) s += o.load == LoadKind::tma ? ", load tma" : ", load copy";
+  if (o.store != StoreKind::automatic) s += o.store == StoreKind::tma ? ", store tma" : ", store direct";
+  return s + text(", data ", name_of(c.data), ", seed ", c.seed);
+}
+
+std::string difference(DType type, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right) {
+  if (left.size() != right.size()) return "different sizes";
+  const auto elements = static_cast<int64_t>(left.size()) * 8 / bits_of(type);
+  for (int64_t i = 0; i < elements; ++i) {
+    const uint64_t l = element_bits(type, left.data(), i), r = element_bits(type, right.data(), i);
+    if (!same_element(type, l, r)) return text("element ", i, " is 0x", std::hex, l, " and 0x", r);
+  }
+  return "";
+}
+
+int64_t bulk_ld(int64_t line, DType type, int64_t wider) {
+  const int64_t unit = 128 / bits_of(type);
+  return ((line + unit - 1) / unit + wider) * unit;
+}
+
+void pad_for_bulk(Problem& p, int64_t wider) {
+  p.a.ld = bulk_ld(p.k, p.a.type, wider);
+  p.b.ld = bulk_ld(p.k, p.b.type, wider);
+  p.c.ld = bulk_ld(p.c.layout == Layout::row_major ? p.n : p.m, p.c.type, wider);
+  p.d.ld = bulk_ld(p.d.layout == Layout::row_major ? p.n : p.m, p.d.type, wider);
+}
+
+}  // namespace tilewright::testing

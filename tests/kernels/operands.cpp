@@ -1,0 +1,119 @@
+#include "tests/kernels/operands.h"
+
+#include <algorithm>
+#include <array>
+
+#include "src/matrix_init.h"
+#include "tilewright/numeric/element.h"
+
+namespace tilewright::testing {
+namespace {
+
+constexpr uint8_t kNan = 0xFF;  // every byte of a NaN of each type
+
+/// Codes that break careless kernels. e4m3 has no infinity.
+std::array<uint8_t, 6> special_codes(DType type) {
+  if (type == DType::e4m3) return {0x7F, 0x80, 0x7E, 0xFE, 0x01, 0xFF};
+  return {0x7E, 0x80, 0x7C, 0x7B, 0x01, 0xFC};
+}
+
+/// One special code in every seventh row, or column of B.
+void plant_specials(HostOperand& o, bool along_columns) {
+  const OperandShape& s = o.shape;
+  const int64_t lines = along_columns ? s.columns : s.rows, depth = along_columns ? s.rows : s.columns;
+  if (bits_of(s.type) != 8 || depth == 0) return;
+  const auto codes = special_codes(s.type);
+  for (int64_t batch = 0; batch < s.batches; ++batch) {
+    for (int64_t line = 3; line < lines; line += 7) {
+      const int64_t at = (line * 37 + batch) % depth;
+      const int64_t index = along_columns ? s.index(batch, at, line) : s.index(batch, line, at);
+      o.bytes[static_cast<size_t>(index)] = codes[static_cast<size_t>(line / 7 + batch) % codes.size()];
+    }
+  }
+}
+
+void fill(HostOperand& o, const GemmCase& c, const ElementFunction& value, uint64_t seed) {
+  OperandShape& s = o.shape;
+  const int64_t batches = s.batch_stride == 0 ? std::min<int64_t>(s.batches, 1) : s.batches;
+  if (value) {
+    for (int64_t batch = 0; batch < batches; ++batch)
+      for (int64_t row = 0; row < s.rows; ++row)
+        for (int64_t column = 0; column < s.columns; ++column)
+          store_element(o.bytes.data(), s.type, s.index(batch, row, column), value(batch, row, column), true);
+    return;
+  }
+  const MatrixShape shape{s.type, s.rows, s.columns, batches, s.row_stride, s.column_stride, s.batch_stride};
+  if (c.data == Data::codes && bits_of(s.type) == 8) {
+    fill_any_codes(o.bytes.data(), shape, false, seed);
+    return;
+  }
+  const Init init = c.data == Data::uniform    ? Init::uniform
+                    : c.data == Data::ones     ? Init::ones
+                    : c.data == Data::integers ? Init::integers
+                                               : Init::normal;
+  fill_matrix(o.bytes.data(), shape, init, seed);
+}
+
+HostOperand make(const OperandShape& shape) {
+  return {shape, std::vector<uint8_t>(static_cast<size_t>(shape.bytes()), kNan)};
+}
+
+}  // namespace
+
+int64_t OperandShape::bytes() const {
+  if (rows == 0 || columns == 0 || batches == 0) return 0;
+  return (index(batches - 1, rows - 1, columns - 1) + 1) * bits_of(type) / 8;
+}
+
+OperandShape shape_of(const Operand& operand, int64_t rows, int64_t columns, int64_t batches) {
+  const bool row_major = operand.layout == Layout::row_major;
+  const int64_t ld = operand.ld != 0 ? operand.ld : row_major ? columns : rows;
+  const int64_t packed = ld * (row_major ? rows : columns);
+  OperandShape s{operand.type, rows, columns, batches};
+  s.row_stride = row_major ? ld : 1;
+  s.column_stride = row_major ? 1 : ld;
+  s.batch_stride = batches > 1 ? operand.batch_stride.value_or(packed) : 0;
+  return s;
+}
+
+HostOperands make_operands(const GemmCase& c) {
+  const Problem& p = c.problem;
+  HostOperands o;
+  o.a = make(shape_of(p.a, p.m, p.k, p.l));
+  o.b = make(shape_of(p.b, p.k, p.n, p.l));
+  o.c = make(shape_of(p.c, p.m, p.n, p.l));
+  o.d = make(shape_of(p.d, p.m, p.n, p.l));
+  const Factors factors = factors_of(c);
+  if (factors.reads_ab) {
+    fill(o.a, c, c.a_value, c.seed);
+    fill(o.b, c, c.b_value, c.seed + 1);
+    if (c.data == Data::specials) {
+      plant_specials(o.a, false);
+      plant_specials(o.b, true);
+    }
+  }
+  if (factors.reads_c) fill(o.c, c, c.c_value, c.seed + 2);
+  return o;
+}
+
+Factors factors_of(const GemmCase& c) {
+  const Problem& p = c.problem;
+  Factors f;
+  const bool some_ab = p.k != 0 && (c.device_scalars || p.alpha != 0);
+  const bool some_c = c.device_scalars ? true : p.beta != 0;
+  if (c.device_scalars) {
+    f.scale = some_ab ? 1.0f * p.alpha * p.scale_a * p.scale_b * p.scale_d : 0.0f;
+    f.beta = 1.0f * p.beta * p.scale_d;
+  } else {
+    f.scale = some_ab ? static_cast<float>(double{p.alpha} * p.scale_a * p.scale_b * p.scale_d) : 0.0f;
+    f.beta = some_c ? static_cast<float>(double{p.beta} * p.scale_d) : 0.0f;
+  }
+  f.reads_ab = f.scale != 0;
+  f.reads_c = f.beta != 0;
+  f.alpha = f.reads_ab ? double{p.alpha} * p.scale_a * p.scale_b : 0.0;
+  f.reference_beta = f.reads_c ? p.beta : 0.0;
+  f.scale_d = f.reads_ab || f.reads_c ? p.scale_d : 1.0;
+  return f;
+}
+
+}  // namespace tilewright::testing

@@ -1,0 +1,48 @@
+// The operands of a GEMM case in host memory.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tests/kernels/gemm_case.h"
+
+namespace tilewright::testing {
+
+/// A batch of matrices with all strides resolved, in elements.
+struct OperandShape {
+  DType type{};
+  int64_t rows = 0, columns = 0, batches = 0;
+  int64_t row_stride = 0, column_stride = 0, batch_stride = 0;
+
+  int64_t index(int64_t batch, int64_t row, int64_t column) const {
+    return batch * batch_stride + row * row_stride + column * column_stride;
+  }
+  /// From the first element to the last.
+  int64_t bytes() const;
+};
+OperandShape shape_of(const Operand& operand, int64_t rows, int64_t columns, int64_t batches);
+
+struct HostOperand {
+  OperandShape shape;
+  std::vector<uint8_t> bytes;
+
+  MatrixView view() const {
+    return {bytes.data(), shape.type, shape.row_stride, shape.column_stride, shape.batch_stride};
+  }
+};
+
+/// What a case reads and writes. D's bytes are its contents before a run, but for the pattern.
+struct HostOperands {
+  HostOperand a, b, c, d;
+};
+HostOperands make_operands(const GemmCase& c);
+
+/// The factors of the epilogue as kernels compute them, and as the formula has them.
+struct Factors {
+  float scale = 0, beta = 0;  // D = convert(scale * sum + beta * C)
+  double alpha = 0, reference_beta = 0, scale_d = 1;
+  bool reads_ab = false, reads_c = false;
+};
+Factors factors_of(const GemmCase& c);
+
+}  // namespace tilewright::testing

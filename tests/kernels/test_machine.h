@@ -1,0 +1,33 @@
+// The machine that a GEMM case runs on: memory and launches, the same for the emulated machine and a GPU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "tilewright/gemm.h"
+
+namespace tilewright::testing {
+
+class TestMachine {
+ public:
+  virtual ~TestMachine() = default;
+
+  virtual Device device() const = 0;
+
+  /// Bytes that run_case puts on either side of an operand, fills with a pattern and checks afterwards. 0:
+  /// the machine itself reports every access outside an operand.
+  virtual size_t guard_bytes() const = 0;
+
+  /// Memory with these contents, at a multiple of 256; null when there is none left. `output`: a kernel may
+  /// write it.
+  virtual void* place(std::span<const uint8_t> contents, const char* name, bool output) = 0;
+  virtual void release(void* memory) = 0;
+  virtual Status upload(void* to, std::span<const uint8_t> from) = 0;
+  virtual Status download(std::span<uint8_t> to, const void* from) = 0;
+
+  /// Runs and waits for the end. Runs of different `attempt` may be scheduled differently.
+  virtual Status run(const Plan& plan, const Buffers& buffers, int attempt) = 0;
+};
+
+}  // namespace tilewright::testing
