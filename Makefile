@@ -7,8 +7,9 @@ ARGS ?=
 
 configure:
 	@scripts/install-deps --check
-	@cmake --preset default -Wno-dev >$(BUILD)-configure.log 2>&1 || { cat $(BUILD)-configure.log; exit 1; }
-	@grep -E 'NO CUDA COMPILER|GPU kernels:' $(BUILD)-configure.log; rm -f $(BUILD)-configure.log
+	@mkdir -p $(BUILD)
+	@cmake --preset default -Wno-dev >$(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
+	@grep -E 'NO CUDA COMPILER|GPU kernels:' $(BUILD)/configure.log
 
 # The main job: one FP8 GEMM checked against FP64, on the GPU if there is one, else on the emulated machine.
 run: configure

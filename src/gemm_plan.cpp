@@ -73,6 +73,7 @@ Expected<int64_t> resident_clusters(const PlanState& s, int64_t cluster_ctas, in
     return sms / cluster_ctas;
   }
   sms = std::min<int64_t>(sms, s.target.sms);
+  if (cluster_ctas == 1) return sms;  // the runtime counts clusters of several CTAs only
   const Expected<int> fit =
       s.kernel->max_active_clusters(static_cast<uint32_t>(cluster_ctas), s.launch.shared_bytes);
   if (!fit) return fit.error();

@@ -63,7 +63,8 @@ Device resolve(Device asked) {
   if (asked != Device::automatic) return asked;
   Problem probe;
   probe.m = probe.n = probe.k = 128;
-  return can_run(probe, {.device = Device::gpu}) ? Device::emulator : Device::gpu;
+  const Status refused = can_run(probe, {.device = Device::gpu});
+  return refused && refused->code == ErrorCode::no_device ? Device::emulator : Device::gpu;
 }
 
 std::string describe(Device device, const PlanInfo& plan) {

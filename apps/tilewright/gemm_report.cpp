@@ -110,6 +110,21 @@ std::optional<double> tflops(const GemmReport& r) {
   return r.flops() / *r.run.time_us / 1e6;
 }
 
+void add_verdict(const Verdict& verdict, nlohmann::json& out) {
+  const Comparison& c = verdict.comparison;
+  out["rel_error"] = c.relative_error;
+  out["error_bound"] = verdict.error_bound;
+  out["worst_ratio"] = c.worst_ratio;
+  out["failures"] = c.failures;
+  if (!c.passed())
+    out["first_failure"] = {{"batch", c.batch},         {"row", c.row},
+                            {"column", c.column},       {"got", c.got},
+                            {"reference", c.reference}, {"bound", c.bound}};
+  if (verdict.tolerance)
+    out["tolerance"] = {
+        {"atol", verdict.tolerance->tolerance}, {"rtol", 1e-3}, {"failures", verdict.tolerance->failures}};
+}
+
 }  // namespace
 
 double GemmReport::flops() const {
@@ -226,21 +241,7 @@ nlohmann::json to_json(const GemmReport& r) {
   out["tflops"] = speed ? nlohmann::json(*speed) : nlohmann::json();
   out["rel_error"] = nlohmann::json();
   out["error_bound"] = nlohmann::json();
-  if (r.verdict) {
-    const Comparison& c = r.verdict->comparison;
-    out["rel_error"] = c.relative_error;
-    out["error_bound"] = r.verdict->error_bound;
-    out["worst_ratio"] = c.worst_ratio;
-    out["failures"] = c.failures;
-    if (!c.passed())
-      out["first_failure"] = {{"batch", c.batch},         {"row", c.row},
-                              {"column", c.column},       {"got", c.got},
-                              {"reference", c.reference}, {"bound", c.bound}};
-    if (r.verdict->tolerance)
-      out["tolerance"] = {{"atol", r.verdict->tolerance->tolerance},
-                          {"rtol", 1e-3},
-                          {"failures", r.verdict->tolerance->failures}};
-  }
+  if (r.verdict) add_verdict(*r.verdict, out);
   if (r.run.statistics) {
     out["emulated_seconds"] = r.run.host_seconds;
     out["wgmma"] = r.run.statistics->count(emulator::Op::wgmma);

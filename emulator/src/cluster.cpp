@@ -128,20 +128,30 @@ void Cluster::exit_cta(Cta& cta) {
     if (barrier->cta != &cta) continue;
     uint32_t& most = launch.result.statistics.most_barrier_phases;
     most = std::max(most, barrier->phase);
-    if (barrier->issued > barrier->expected) {
-      report(ReportKind::byte_count, &threads[first],
-             text("copies of ", barrier->issued, " bytes were issued for phase ", barrier->phase, " of ",
-                  describe(*barrier), ", which expects ", barrier->expected),
-             barrier->name, barrier->stage);
-      break;
-    }
-    if (barrier->landing_epoch <= clocks[known][barrier->agent]) continue;
-    report(ReportKind::exit_with_pending_work, &threads[first],
-           text("CTA ", cta.rank, " exits while a copy for phase ", barrier->landing_epoch - 1, " of ",
-                describe(*barrier), " may still be writing its shared memory: no thread waited for that phase"),
-           barrier->name, barrier->stage);
-    break;
+    check_left_barrier(*barrier, threads[first], clocks[known][barrier->agent]);
   }
+  clocks.free_clock(known);
+}
+
+// Copies that nobody waited for, and counts that do not add up.
+void Cluster::check_left_barrier(const Barrier& barrier, const Thread& thread, uint32_t known_phases) {
+  ReportKind kind = ReportKind::exit_with_pending_work;
+  std::string message;
+  if (barrier.live && barrier.issued > barrier.expected) {
+    kind = ReportKind::byte_count;
+    message = text("copies of ", barrier.issued, " bytes were issued for phase ", barrier.phase, " of ",
+                   describe(barrier), ", which expects ", barrier.expected);
+  } else if (barrier.landing_epoch > known_phases) {
+    message = text("exits while a copy for phase ", barrier.landing_epoch - 1, " of ", describe(barrier),
+                   " may still be writing shared memory: no thread waited for that phase");
+  } else if (barrier.live && (barrier.pending != barrier.count || barrier.tx != 0)) {
+    message = text("exits in the middle of phase ", barrier.phase, " of ", describe(barrier), ": it still lacks ",
+                   plural(barrier.pending, "arrival"), " of ", barrier.count, " and ", plural(barrier.tx, "byte"),
+                   "; the arrivals of the kernel do not add up to whole phases");
+  } else {
+    return;
+  }
+  report(kind, &thread, std::move(message), barrier.name, barrier.stage);
 }
 
 }  // namespace tilewright::emulator

@@ -195,6 +195,7 @@ class Cluster {
   void create_threads();
   static void run_thread(void* thread);
   void exit_cta(Cta& cta);
+  void check_left_barrier(const Barrier& barrier, const Thread& thread, uint32_t known_phases);
   void resume(Thread& thread);
   Thread* next_thread();
   Thread* next_fair();

@@ -5,6 +5,14 @@
 #include "text.h"
 
 namespace tilewright::emulator {
+namespace {
+
+bool has_uncommitted_wgmma(const Thread& thread) {
+  const uint32_t groups = thread.groups_committed;
+  return thread.wgmmas > (groups == 0 ? 0 : thread.group->group_ends[groups - 1]);
+}
+
+}  // namespace
 
 void Cluster::check_exit(Thread& thread) {
   if (thread.bulk.last_group() > thread.bulk.read_waited) {
@@ -14,8 +22,7 @@ void Cluster::check_exit(Thread& thread) {
                 " may still be reading shared memory: a cp.async.bulk.wait_group.read is missing"));
   } else if (thread.copies.last_group() > thread.copies.covered) {
     report(ReportKind::exit_with_pending_work, &thread, "exits with cp.async copies that it has not waited for");
-  } else if (thread.wgmmas != 0 && (thread.groups_waited < thread.groups_committed ||
-                                    thread.wgmmas > thread.group->group_ends[thread.groups_committed - 1])) {
+  } else if (thread.groups_waited < thread.groups_committed || has_uncommitted_wgmma(thread)) {
     report(ReportKind::exit_with_pending_work, &thread, "exits with wgmmas that it has not waited for");
   }
   if (thread.log_position != thread.group->log.size()) {

@@ -9,27 +9,36 @@
 
 namespace tilewright::emulator {
 
-StackArena::~StackArena() {
-  if (bytes_ != 0) munmap(reinterpret_cast<void*>(base_), bytes_);
+StackArena::~StackArena() { release(); }
+
+// Abandoned fibers left the red zones of their frames behind.
+void StackArena::forget() {
+#if defined(__SANITIZE_ADDRESS__)
+  __asan_unpoison_memory_region(reinterpret_cast<void*>(base_), bytes_);
+#endif
+}
+
+void StackArena::release() {
+  if (bytes_ == 0) return;
+  forget();
+  munmap(reinterpret_cast<void*>(base_), bytes_);
+  base_ = 0;
+  bytes_ = 0;
 }
 
 bool StackArena::reserve(uint32_t count) {
   const size_t bytes = count * kStackBytes;
-  if (bytes > bytes_) {
-    if (bytes_ != 0) munmap(reinterpret_cast<void*>(base_), bytes_);
-    base_ = 0;
-    bytes_ = 0;
-    void* memory =
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) return false;
-    base_ = reinterpret_cast<uintptr_t>(memory);
-    bytes_ = bytes;
-    for (uint32_t i = 0; i < count; ++i) mprotect(bottom(i) - kGuardBytes, kGuardBytes, PROT_NONE);
+  if (bytes <= bytes_) {
+    forget();
+    return true;
   }
-#if defined(__SANITIZE_ADDRESS__)
-  // Abandoned fibers left their frames' red zones behind.
-  for (uint32_t i = 0; i < count; ++i) __asan_unpoison_memory_region(bottom(i), usable_bytes());
-#endif
+  release();
+  void* memory =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  base_ = reinterpret_cast<uintptr_t>(memory);
+  bytes_ = bytes;
+  for (uint32_t i = 0; i < count; ++i) mprotect(bottom(i) - kGuardBytes, kGuardBytes, PROT_NONE);
   return true;
 }
 

@@ -32,6 +32,10 @@ class StackArena {
 
  private:
   static constexpr size_t kGuardBytes = 4096;
+
+  void forget();
+  void release();
+
   uintptr_t base_ = 0;
   size_t bytes_ = 0;
 };

@@ -60,8 +60,10 @@ bool check_variable(Thread& thread, const void* address, uint32_t bytes, bool wr
     return false;
   }
   if (cluster.in_windows(reinterpret_cast<uintptr_t>(address))) return true;
-  return cluster.check_global(thread, address, bytes, write,
-                              {cluster.clock_of(thread), cluster.access_by(thread, AccessKind::atomic)}, what);
+  const Actor actor{cluster.clock_of(thread), cluster.access_by(thread, AccessKind::atomic)};
+  const bool inside = cluster.check_global(thread, address, bytes, write, actor, what);
+  if (cluster.launch.stopped) cluster.leave(thread);  // before it acts on a wrong value
+  return inside;
 }
 
 void acquire_variable(Thread& thread, uintptr_t address) {

@@ -149,7 +149,9 @@ void load_shared(uint32_t address, void* out, uint32_t bytes) {
     cluster.report(ReportKind::misaligned, thread,
                    text("a load of ", bytes, " bytes from shared address ", Hex{place.offset}, " is not aligned"));
   }
-  if (!cluster.check_shared(*thread, place, bytes, false, "a load")) return;
+  const bool inside = cluster.check_shared(*thread, place, bytes, false, "a load");
+  if (cluster.launch.stopped) cluster.leave(*thread);  // before it acts on a wrong value
+  if (!inside) return;
   std::memcpy(out, place.cta->window + place.offset, bytes);
 }
 

@@ -9,7 +9,20 @@
 namespace tilewright::emulator {
 namespace {
 
-[[gnu::noinline]] void check_registers(Thread& thread, uintptr_t address, uint32_t bytes, bool write) {
+// Functions of the standard library may be linked in their instrumented form: while the machine itself works, accesses
+// are its own.
+class OwnWork {
+ public:
+  explicit OwnWork(Thread& thread) : thread_(thread) { current_thread = nullptr; }
+  ~OwnWork() { current_thread = &thread_; }
+  OwnWork(const OwnWork&) = delete;
+  OwnWork& operator=(const OwnWork&) = delete;
+
+ private:
+  Thread& thread_;
+};
+
+void check_registers(Thread& thread, uintptr_t address, uint32_t bytes, bool write) {
   const auto* begin = reinterpret_cast<const std::byte*>(address);
   for (RegisterRange& range : thread.registers) {
     if (begin >= range.end || begin + bytes <= range.begin) continue;
@@ -27,10 +40,9 @@ namespace {
              thread.groups_waited));
     break;
   }
-  if (thread.cluster->launch.stopped) thread.cluster->leave(thread);
 }
 
-[[gnu::noinline]] void check_access(Thread& thread, uintptr_t address, uint32_t bytes, bool write) {
+void check_memory(Thread& thread, uintptr_t address, uint32_t bytes, bool write) {
   Cluster& cluster = *thread.cluster;
   const char* what = write ? "a store" : "a load";
   if (++thread.accesses > cluster.launch.options().watchdog_accesses) {
@@ -44,18 +56,27 @@ namespace {
     cluster.check_global(thread, reinterpret_cast<const void*>(address), bytes, write,
                          {cluster.clock_of(thread), cluster.access_by(thread)}, what);
   }
-  if (cluster.launch.stopped) cluster.leave(thread);
+}
+
+[[gnu::noinline]] void check_access(Thread& thread, uintptr_t address, uint32_t bytes, bool write) {
+  {
+    const OwnWork own(thread);
+    if (address - thread.stack < StackArena::usable_bytes()) {
+      check_registers(thread, address, bytes, write);
+    } else {
+      check_memory(thread, address, bytes, write);
+    }
+  }
+  if (thread.cluster->launch.stopped) thread.cluster->leave(thread);
 }
 
 inline void on_access(const void* address, uint32_t bytes, bool write) {
   Thread* thread = current_thread;
   if (thread == nullptr) return;
   const auto where = reinterpret_cast<uintptr_t>(address);
-  if (where - thread->stack >= StackArena::usable_bytes()) {
-    check_access(*thread, where, bytes, write);
-  } else if (!thread->registers.empty()) {
-    check_registers(*thread, where, bytes, write);
-  }
+  // Most accesses are to a thread's own stack, and matter only when wgmma uses a part of it.
+  const bool stack = where - thread->stack < StackArena::usable_bytes();
+  if (!stack || !thread->registers.empty()) check_access(*thread, where, bytes, write);
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ struct Problem {
   // FP8 wants K-major operands: A row-major, B column-major ("TN").
   Operand a{};
   Operand b{.layout = Layout::column_major};
-  Operand c{.type = DType::f16};  // read only when beta is not zero
+  Operand c{.type = DType::f16};  // read only when beta is not zero; stored as D is
   Operand d{.type = DType::f16};
   float alpha = 1, beta = 0;
   float scale_a = 1, scale_b = 1, scale_d = 1;

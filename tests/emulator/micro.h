@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -14,7 +15,18 @@
 namespace tilewright::emulator {
 
 constexpr uint32_t kSharedBase = 1024;  // address of the first byte of dynamic shared memory
-constexpr uint64_t kSeeds = 20;
+
+/// Seeds per random policy: 20, or what TILEWRIGHT_SEEDS says.
+inline uint64_t seeds() {
+  static const char* const given = std::getenv("TILEWRIGHT_SEEDS");
+  return given == nullptr ? 20 : std::strtoull(given, nullptr, 10);
+}
+
+/// How much was explored by all tests of the program; printed at its end.
+struct Exploration {
+  uint64_t runs = 0, interleavings = 0;
+};
+inline Exploration explored;
 
 /// Whether the machine sees the ordinary loads and stores of kernels (a build for AddressSanitizer does not).
 #if defined(__SANITIZE_THREAD__)
@@ -34,14 +46,14 @@ struct Grid {
   bool dependent_launch = false;
 };
 
-/// All policies with kSeeds seeds each (fair has only one schedule).
+/// All policies with seeds() seeds each (fair has only one schedule).
 inline std::vector<MachineOptions> schedules(MachineOptions options = {}) {
   std::vector<MachineOptions> all;
   options.schedule = SchedulePolicy::fair;
   all.push_back(options);
   for (const SchedulePolicy policy : {SchedulePolicy::random, SchedulePolicy::adversarial}) {
     options.schedule = policy;
-    for (options.seed = 0; options.seed < kSeeds; ++options.seed) all.push_back(options);
+    for (options.seed = 0; options.seed < seeds(); ++options.seed) all.push_back(options);
   }
   return all;
 }
@@ -69,7 +81,10 @@ class Emulator : public testing::Test {
     auto body = [](void* closure) { (*static_cast<const Kernel*>(closure))(); };
     Expected<LaunchResult> result = machine_.launch(config, body, const_cast<Kernel*>(&kernel));
     EXPECT_TRUE(result.has_value()) << result.error().message;
-    return result ? *result : LaunchResult{};
+    if (!result) return {};
+    ++explored.runs;
+    explored.interleavings += result->statistics.interleavings;
+    return *result;
   }
 
   template <class Kernel>

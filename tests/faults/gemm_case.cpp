@@ -23,8 +23,12 @@ const GemmCase kFast128x256{.name = "fast_128x256", .tile = {128, 256}, .accumul
 const GemmCase kInterval1{.name = "interval1_128x128", .tile = {128, 128}, .interval = 1, .k_tiles = 2};
 const GemmCase kInterval2{.name = "interval2_128x128", .tile = {128, 128}, .interval = 2};
 const GemmCase kCopy{.name = "copy_64x128", .tile = {64, 128}, .load = LoadKind::copy};
-const GemmCase kCopyOut8{.name = "copy_direct_out8_64x128", .tile = {64, 128}, .d = DType::e5m2,
-                         .load = LoadKind::copy, .store = StoreKind::direct, .k_tiles = 2};
+const GemmCase kCopyOut8{.name = "copy_direct_out8_64x128",
+                         .tile = {64, 128},
+                         .d = DType::e5m2,
+                         .load = LoadKind::copy,
+                         .store = StoreKind::direct,
+                         .k_tiles = 2};
 const GemmCase kDirect{.name = "direct_64x64", .tile = {64, 64}, .store = StoreKind::direct};
 const GemmCase kSource{.name = "source_64x64", .tile = {64, 64}, .device_alpha = true, .source = true};
 const GemmCase kCluster2x1{.name = "cluster2x1_64x64", .tile = {64, 64}, .cluster = {2, 1}};
@@ -32,8 +36,8 @@ const GemmCase kCluster1x2{.name = "cluster1x2_64x64", .tile = {64, 64}, .cluste
 const GemmCase kCluster2x2{.name = "cluster2x2_64x64", .tile = {64, 64}, .cluster = {2, 2}};
 
 std::vector<const GemmCase*> gemm_cases() {
-  return {&kPromoted128x256, &kPromoted64x64, &kPromoted256x64, &kGroups64x64, &kOut8,       &kOut32,
-          &kFast128x128,     &kFast128x256,   &kInterval1,      &kInterval2,   &kCopy,       &kCopyOut8,
+  return {&kPromoted128x256, &kPromoted64x64, &kPromoted256x64, &kGroups64x64, &kOut8,      &kOut32,
+          &kFast128x128,     &kFast128x256,   &kInterval1,      &kInterval2,   &kCopy,      &kCopyOut8,
           &kDirect,          &kSource,        &kCluster2x1,     &kCluster1x2,  &kCluster2x2};
 }
 
@@ -135,9 +139,12 @@ std::vector<MachineOptions> schedules(uint64_t seeds, double share) {
 
 std::string name_of(const MachineOptions& options) {
   switch (options.schedule) {
-    case SchedulePolicy::fair: return "fair schedule";
-    case SchedulePolicy::random: return "random schedule, seed " + std::to_string(options.seed);
-    case SchedulePolicy::adversarial: return "adversarial schedule, seed " + std::to_string(options.seed);
+    case SchedulePolicy::fair:
+      return "fair schedule";
+    case SchedulePolicy::random:
+      return "random schedule, seed " + std::to_string(options.seed);
+    case SchedulePolicy::adversarial:
+      return "adversarial schedule, seed " + std::to_string(options.seed);
   }
   return {};
 }

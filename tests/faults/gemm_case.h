@@ -1,4 +1,5 @@
-// The library's FP8 kernels on problems so small that the emulated machine explores a schedule in milliseconds.
+// The library's FP8 kernels on problems so small that the emulated machine explores a schedule in
+// milliseconds.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +56,8 @@ class GemmRunner {
   size_t d_bytes_;
 };
 
-/// The schedules of a test, arithmetic off: the fair one, and `seeds` of each of the others (TILEWRIGHT_SEEDS, if
-/// set, times `share`).
+/// The schedules of a test, arithmetic off: the fair one, and `seeds` of each of the others
+/// (TILEWRIGHT_SEEDS, if set, times `share`).
 std::vector<emulator::MachineOptions> schedules(uint64_t seeds, double share = 1);
 
 /// "adversarial schedule, seed 3".

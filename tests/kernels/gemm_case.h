@@ -24,7 +24,7 @@ enum class Data : uint8_t {
 };
 const char* name_of(Data data);
 
-/// Value of element (row, column) of a batch of A (m x k), B (k x n) or C (m x n).
+/// Value of element (row, column) of a batch of A (m x k), B (k x n) or C (m x n); overflow is not clamped.
 using ElementFunction = std::function<double(int64_t batch, int64_t row, int64_t column)>;
 
 struct GemmCase {

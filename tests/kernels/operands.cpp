@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 #include "src/matrix_init.h"
 #include "tilewright/numeric/element.h"
@@ -39,7 +40,8 @@ void fill(HostOperand& o, const GemmCase& c, const ElementFunction& value, uint6
     for (int64_t batch = 0; batch < batches; ++batch)
       for (int64_t row = 0; row < s.rows; ++row)
         for (int64_t column = 0; column < s.columns; ++column)
-          store_element(o.bytes.data(), s.type, s.index(batch, row, column), value(batch, row, column), true);
+          store_element(o.bytes.data(), s.type, s.index(batch, row, column), value(batch, row, column),
+                        false);
     return;
   }
   const MatrixShape shape{s.type, s.rows, s.columns, batches, s.row_stride, s.column_stride, s.batch_stride};
@@ -56,6 +58,13 @@ void fill(HostOperand& o, const GemmCase& c, const ElementFunction& value, uint6
 
 HostOperand make(const OperandShape& shape) {
   return {shape, std::vector<uint8_t>(static_cast<size_t>(shape.bytes()), kNan)};
+}
+
+/// The product of factors in device memory: a zero stays zero.
+float product(std::initializer_list<float> factors) {
+  float result = 1;
+  for (const float factor : factors) result = result == 0 ? 0.0f : result * factor;
+  return result;
 }
 
 }  // namespace
@@ -99,14 +108,13 @@ HostOperands make_operands(const GemmCase& c) {
 Factors factors_of(const GemmCase& c) {
   const Problem& p = c.problem;
   Factors f;
-  const bool some_ab = p.k != 0 && (c.device_scalars || p.alpha != 0);
-  const bool some_c = c.device_scalars ? true : p.beta != 0;
   if (c.device_scalars) {
-    f.scale = some_ab ? 1.0f * p.alpha * p.scale_a * p.scale_b * p.scale_d : 0.0f;
-    f.beta = 1.0f * p.beta * p.scale_d;
+    f.scale = p.k == 0 ? 0.0f : product({p.alpha, p.scale_a, p.scale_b, p.scale_d});
+    f.beta = product({p.beta, p.scale_d});
   } else {
-    f.scale = some_ab ? static_cast<float>(double{p.alpha} * p.scale_a * p.scale_b * p.scale_d) : 0.0f;
-    f.beta = some_c ? static_cast<float>(double{p.beta} * p.scale_d) : 0.0f;
+    if (p.k != 0 && p.alpha != 0)
+      f.scale = static_cast<float>(double{p.alpha} * p.scale_a * p.scale_b * p.scale_d);
+    if (p.beta != 0) f.beta = static_cast<float>(double{p.beta} * p.scale_d);
   }
   f.reads_ab = f.scale != 0;
   f.reads_c = f.beta != 0;

@@ -25,13 +25,14 @@ struct EpilogueScalars {
   float scale, beta;
 
   TILEWRIGHT_DEVICE explicit EpilogueScalars(const kernels::Fp8GemmParams& p) : scale(p.scale), beta(p.beta) {
+    // A zero stays zero, whatever scale_d is: alpha = 0 and beta = 0 mean that the operands do not matter.
     TILEWRIGHT_UNROLL
     for (const float* factor : p.scale_device) {
-      if (factor != nullptr) scale = arch::mul_rn(scale, *factor);
+      if (factor != nullptr && scale != 0) scale = arch::mul_rn(scale, *factor);
     }
     TILEWRIGHT_UNROLL
     for (const float* factor : p.beta_device) {
-      if (factor != nullptr) beta = arch::mul_rn(beta, *factor);
+      if (factor != nullptr && beta != 0) beta = arch::mul_rn(beta, *factor);
     }
     if (p.k_tiles == 0) scale = 0;
   }

@@ -1,0 +1,70 @@
+#include "tests/gpu/gpu_machine.h"
+
+#include <string>
+
+namespace tilewright::testing {
+namespace {
+
+constexpr size_t kArenaBytes = size_t{256} << 20;
+constexpr size_t kAlignment = 256;
+
+}  // namespace
+
+Status cuda_status(cudaError_t error) {
+  if (error == cudaSuccess) return {};
+  cudaGetLastError();
+  return Error{ErrorCode::cuda, "cuda",
+               std::string(cudaGetErrorName(error)) + ": " + cudaGetErrorString(error)};
+}
+
+GpuMachine::GpuMachine() {
+  cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking);
+  void* memory = nullptr;
+  if (cudaMalloc(&memory, kArenaBytes) == cudaSuccess) arena_ = static_cast<std::byte*>(memory);
+}
+
+GpuMachine::~GpuMachine() {
+  cudaFree(arena_);
+  cudaStreamDestroy(stream_);
+}
+
+void* GpuMachine::place(std::span<const uint8_t> contents, const char*, bool) {
+  const size_t bytes = (contents.size() + kAlignment) / kAlignment * kAlignment;
+  if (arena_ == nullptr || used_ + bytes > kArenaBytes) return nullptr;
+  void* memory = arena_ + used_;
+  if (upload(memory, contents)) return nullptr;
+  used_ += bytes;
+  ++live_;
+  return memory;
+}
+
+void GpuMachine::release(void*) {
+  if (--live_ == 0) used_ = 0;
+}
+
+Status GpuMachine::upload(void* to, std::span<const uint8_t> from) {
+  if (Status s = cuda_status(cudaMemcpyAsync(to, from.data(), from.size(), cudaMemcpyHostToDevice, stream_)))
+    return s;
+  return synchronize();
+}
+
+Status GpuMachine::download(std::span<uint8_t> to, const void* from) {
+  if (Status s = cuda_status(cudaMemcpyAsync(to.data(), from, to.size(), cudaMemcpyDeviceToHost, stream_)))
+    return s;
+  return synchronize();
+}
+
+Status GpuMachine::run(const Plan& plan, const Buffers& buffers, int) {
+  if (Status s = plan.run(buffers, stream_)) return s;
+  return synchronize();
+}
+
+Status GpuMachine::synchronize() { return cuda_status(cudaStreamSynchronize(stream_)); }
+
+Status gpu_available() {
+  Options options;
+  options.device = Device::gpu;
+  return can_run(Problem{.m = 64, .n = 64, .k = 64}, options);
+}
+
+}  // namespace tilewright::testing
