@@ -41,7 +41,7 @@ struct RasterChoice {
   schedule::Raster raster;
   int64_t strip;  // clusters
 };
-/// Strips of 2048 rows of D: one strip of A stays in L2 while B streams by.
-RasterChoice choose_raster(const TileChoice& tile, const Cluster& cluster);
+/// Strips of 2048 or 4096 rows of D: one strip of A stays in L2 while B streams by.
+RasterChoice choose_raster(const TilingQuery& query, const TileChoice& tile, const Cluster& cluster);
 
 }  // namespace tilewright

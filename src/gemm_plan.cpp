@@ -116,7 +116,7 @@ Status set_grid(PlanState& s, const Options& options) {
                   text(grid.tiles_m) + " x " + text(grid.tiles_n) + " x " + text(p.l) + " batches",
                   "a larger tile or fewer batches");
 
-  RasterChoice raster = choose_raster({id.tile_m, id.tile_n, id.promoted},
+  RasterChoice raster = choose_raster(query, {id.tile_m, id.tile_n, id.promoted},
                                       {static_cast<int>(cluster.m), static_cast<int>(cluster.n)});
   using schedule::Raster;
   const auto flip = [&](Raster r) {

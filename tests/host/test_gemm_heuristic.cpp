@@ -61,10 +61,16 @@ TEST(Heuristic, does_not_pad_a_short_odd_row_of_tiles) {
   EXPECT_EQ(cluster(33 * 128, 65536, 8192), (Cluster{2, 1}));
 }
 
-TEST(Heuristic, makes_strips_of_2048_rows) {
-  EXPECT_EQ(choose_raster({128, 256, true}, {2, 1}).strip, 8);
-  EXPECT_EQ(choose_raster({128, 256, true}, {1, 1}).strip, 16);
-  EXPECT_EQ(choose_raster({64, 64, true}, {1, 1}).strip, 32);
+int64_t strip(int64_t k, const TileChoice& tile, const Cluster& c) {
+  return choose_raster({8192, 8192, k, 1, 132, true}, tile, c).strip;
+}
+
+TEST(Heuristic, makes_strips_of_2048_rows_or_of_4096_that_stay_in_l2) {
+  EXPECT_EQ(strip(8192, {128, 256, true}, {2, 1}), 8);
+  EXPECT_EQ(strip(8192, {128, 256, true}, {1, 1}), 16);
+  EXPECT_EQ(strip(8192, {64, 64, true}, {1, 1}), 32);
+  EXPECT_EQ(strip(4096, {128, 256, true}, {1, 1}), 32);
+  EXPECT_EQ(strip(4097, {128, 256, true}, {1, 1}), 16);
 }
 
 TEST(Heuristic, more_multiprocessors_never_cost_time) {
