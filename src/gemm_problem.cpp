@@ -1,5 +1,6 @@
 #include "src/gemm_problem.h"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -66,13 +67,15 @@ Expected<Strides> strides_of(const char* name, const Operand& operand, const Ext
   }
   __int128 batch = 0;
   if (e.batches > 1) {
+    // A single line does not stride over its leading dimension, but packed batches of it still do.
+    const int64_t pitch = std::max(ld, operand.ld);
     batch = operand.batch_stride ? static_cast<__int128>(*operand.batch_stride)
-                                 : static_cast<__int128>(ld) * lines;
+                                 : static_cast<__int128>(pitch) * lines;
     if (batch < 0)
       return broken(RuleId::batch_stride_sign, subject, "batch stride " + text(*operand.batch_stride), "0");
     if (batch * size >= kMaxStrideBytes) {
       const std::string found =
-          operand.batch_stride ? text(*operand.batch_stride) : text(ld) + " x " + text(lines);
+          operand.batch_stride ? text(*operand.batch_stride) : text(pitch) + " x " + text(lines);
       return broken(RuleId::stride_range, subject, "batch stride " + found + " of " + text(size) + " bytes",
                     text((kMaxStrideBytes - 1) / size));
     }

@@ -41,6 +41,13 @@ void Cluster::submit(AsyncOperation& operation) {
   operation.issuer->fiber.suspend();
 }
 
+void Cluster::drain_wgmma(Thread& thread) {
+  AsyncOperation& operation = new_operation(AsyncKind::wgmma, thread);
+  operation.warpgroup = thread.group;
+  immediate_ = &operation;
+  thread.fiber.suspend();
+}
+
 // All steps at once.
 void Cluster::execute(AsyncOperation& operation) {
   if (operation.kind == AsyncKind::wgmma) {

@@ -108,8 +108,8 @@ class Cluster {
   }
   /// What every thread of the warpgroup knows.
   const uint32_t* common_clock(Warpgroup& group);
-  std::shared_ptr<const Snapshot> snapshot(const Thread& thread) const;
-  void acquire(Thread& thread, const std::shared_ptr<const Snapshot>& snapshot);
+  Snapshot snapshot(Thread& thread);
+  void acquire(Thread& thread, const Snapshot& snapshot);
 
   // ---- shared memory (shared_memory.cpp)
   /// Notes that the thread touches a CTA from outside; false (after a report) when that CTA has exited.
@@ -163,6 +163,8 @@ class Cluster {
   // ---- warpgroup MMA (wgmma.cpp)
   /// Executes the oldest wgmma of the group: all of it, or eight columns.
   void execute_wgmma(Warpgroup& group, bool one_slice);
+  /// Executes every wgmma that the thread's warpgroup has issued, before the thread goes on.
+  void drain_wgmma(Thread& thread);
   /// Reports what an exiting thread leaves undone.
   void check_exit(Thread& thread);
 
@@ -210,10 +212,17 @@ class Cluster {
   bool requeue_pollers();
   bool ordered_across(const uint32_t* clock, const Access& access) const;
 
+  // What this cluster has learned of another one. Levels only grow: a thread that knows level l (epoch l of the agent)
+  // knows what was learned up to then.
   struct Foreign {
-    std::shared_ptr<const Snapshot> snapshot;
-    uint32_t agent;  // epoch 1: the snapshot was acquired
+    uint32_t cluster = 0;
+    uint32_t agent = 0;
+    std::vector<SharedClock> levels;
+    std::vector<const void*> sources;  // what each level was learned from
   };
+  uint32_t learn_foreign(Foreign& foreign, const std::vector<uint32_t>& clock, const void* source);
+  Foreign& foreign_of(uint32_t cluster);
+
   enum class Timing : uint8_t { early, late, mixed };
 
   ClusterStorage& storage_;

@@ -19,11 +19,14 @@ namespace tilewright::emulator {
 class Cluster;
 struct Thread;
 
+using SharedClock = std::shared_ptr<std::vector<uint32_t>>;
+
 /// What a thread of one cluster published through global memory, for threads of other clusters.
 struct Snapshot {
   uint32_t cluster = 0;
-  std::vector<uint32_t> clock;
-  std::vector<std::shared_ptr<const Snapshot>> others;  // that it knew itself
+  SharedClock clock;                    // the thread's, but for its own entry
+  uint32_t agent = 0, epoch = 0;        // that entry
+  std::vector<std::pair<uint32_t, SharedClock>> others;  // what it knew of further clusters
 };
 
 struct Launch {
@@ -43,7 +46,7 @@ struct Launch {
   uint32_t ctas_per_cluster = 0;
   uint32_t registers_at_entry = 0;
   // Variables in global memory through which clusters synchronise.
-  std::unordered_map<uintptr_t, std::shared_ptr<const Snapshot>> published;
+  std::unordered_map<uintptr_t, Snapshot> published;
   std::unordered_set<std::string> names;
 
   const MachineOptions& options() const { return options_; }

@@ -17,7 +17,8 @@ void Cluster::acquire(Thread& thread, uint32_t from) {
 
 void Cluster::learn(Thread& thread, uint32_t agent, uint32_t epoch) {
   uint32_t& known = clock_of(thread)[agent];
-  known = std::max(known, epoch);
+  if (known >= epoch) return;
+  known = epoch;
   ++thread.group->acquires;
 }
 
@@ -49,45 +50,72 @@ bool Cluster::fenced(const uint32_t* clock, const Access& access) const {
 }
 
 bool Cluster::ordered_across(const uint32_t* clock, const Access& access) const {
-  const auto covers = [&access](const Snapshot& snapshot) {
-    if (snapshot.cluster != access.cluster || access.agent >= snapshot.clock.size()) return false;
-    return snapshot.clock[access.agent] >= access.epoch;
-  };
   for (const Foreign& foreign : foreign_) {
-    if (clock[foreign.agent] == 0) continue;
-    if (covers(*foreign.snapshot)) return true;
-    for (const auto& other : foreign.snapshot->others) {
-      if (covers(*other)) return true;
-    }
+    if (foreign.cluster != access.cluster) continue;
+    const uint32_t level = clock[foreign.agent];
+    if (level == 0) return false;
+    const std::vector<uint32_t>& known = *foreign.levels[level - 1];
+    return access.agent < known.size() && known[access.agent] >= access.epoch;
   }
   return false;
 }
 
-std::shared_ptr<const Snapshot> Cluster::snapshot(const Thread& thread) const {
-  auto result = std::make_shared<Snapshot>();
+Snapshot Cluster::snapshot(Thread& thread) {
   const uint32_t* clock = clock_of(thread);
-  result->cluster = id_;
-  result->clock.assign(clock, clock + clocks.agents());
+  if (thread.published == nullptr || thread.published_version != thread.group->acquires) {
+    thread.published = std::make_shared<std::vector<uint32_t>>(clock, clock + clocks.agents());
+    thread.published_version = thread.group->acquires;
+  }
+  Snapshot result{id_, thread.published, thread.agent, epoch_of(thread), {}};
   for (const Foreign& foreign : foreign_) {
-    if (clock[foreign.agent] == 0) continue;
-    result->others.push_back(foreign.snapshot);
-    const auto& indirect = foreign.snapshot->others;
-    result->others.insert(result->others.end(), indirect.begin(), indirect.end());
+    const uint32_t level = clock[foreign.agent];
+    if (level != 0) result.others.emplace_back(foreign.cluster, foreign.levels[level - 1]);
   }
   return result;
 }
 
-void Cluster::acquire(Thread& thread, const std::shared_ptr<const Snapshot>& snapshot) {
-  if (snapshot->cluster == id_) {
-    uint32_t* clock = clock_of(thread);
-    for (size_t i = 0; i < snapshot->clock.size(); ++i) clock[i] = std::max(clock[i], snapshot->clock[i]);
-    ++thread.group->acquires;
-    return;
+Cluster::Foreign& Cluster::foreign_of(uint32_t cluster) {
+  for (Foreign& foreign : foreign_) {
+    if (foreign.cluster == cluster) return foreign;
   }
-  auto known = std::find_if(foreign_.begin(), foreign_.end(),
-                            [&](const Foreign& foreign) { return foreign.snapshot == snapshot; });
-  if (known == foreign_.end()) known = foreign_.insert(foreign_.end(), {snapshot, new_agent(0)});
-  learn(thread, known->agent, 1);
+  return foreign_.emplace_back(Foreign{cluster, new_agent(0), {}, {}});
+}
+
+// The level that contains what `clock` says. Beyond a number of levels, knowledge is no longer told apart by thread.
+uint32_t Cluster::learn_foreign(Foreign& foreign, const std::vector<uint32_t>& clock, const void* source) {
+  constexpr size_t kMaxLevels = 64;
+  const auto seen = std::find(foreign.sources.begin(), foreign.sources.end(), source);
+  if (source != nullptr && seen != foreign.sources.end()) {
+    return static_cast<uint32_t>(seen - foreign.sources.begin()) + 1;
+  }
+  if (foreign.levels.size() < kMaxLevels) {
+    foreign.levels.push_back(foreign.levels.empty() ? std::make_shared<std::vector<uint32_t>>()
+                                                    : std::make_shared<std::vector<uint32_t>>(*foreign.levels.back()));
+    foreign.sources.push_back(source);
+  }
+  std::vector<uint32_t>& known = *foreign.levels.back();
+  if (known.size() < clock.size()) known.resize(clock.size(), 0);
+  for (size_t i = 0; i < clock.size(); ++i) known[i] = std::max(known[i], clock[i]);
+  return static_cast<uint32_t>(foreign.levels.size());
+}
+
+void Cluster::acquire(Thread& thread, const Snapshot& snapshot) {
+  const auto learn_from = [&](uint32_t cluster, const SharedClock& clock, const void* source) {
+    if (cluster != id_) {
+      Foreign& foreign = foreign_of(cluster);
+      learn(thread, foreign.agent, learn_foreign(foreign, *clock, source));
+      return;
+    }
+    for (uint32_t agent = 0; agent < clock->size(); ++agent) learn(thread, agent, (*clock)[agent]);
+  };
+  for (const auto& [cluster, clock] : snapshot.others) learn_from(cluster, clock, clock.get());
+  learn_from(snapshot.cluster, snapshot.clock, nullptr);
+  if (snapshot.cluster == id_) {
+    learn(thread, snapshot.agent, snapshot.epoch);
+  } else {
+    std::vector<uint32_t>& known = *foreign_of(snapshot.cluster).levels.back();
+    known[snapshot.agent] = std::max(known[snapshot.agent], snapshot.epoch);
+  }
 }
 
 }  // namespace tilewright::emulator

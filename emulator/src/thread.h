@@ -44,6 +44,7 @@ struct RegisterRange {
   uint32_t group = 0;    // in flight until the thread has waited for this group
   bool operand = false;  // A registers: may be read while in flight
   bool touched = false;  // by ordinary code since the last wgmma_fence
+  bool fenced = false;   // a wgmma_fence followed the last wgmma that uses them
 };
 
 /// The asynchronous operations of one thread that complete in groups (bulk stores, cp.async).
@@ -188,6 +189,8 @@ struct Thread {
   } exchange;
 
   uint64_t accesses = 0;           // since its last machine operation
+  std::shared_ptr<std::vector<uint32_t>> published;  // its clock as of `published_version` (Warpgroup::acquires)
+  uint64_t published_version = 0;
   const void* polled = nullptr;    // the variable it read last
   uint32_t fault_matches = 0;
 };

@@ -140,11 +140,11 @@ void check_operand(Thread& thread, uint64_t bits, uint32_t rows, bool mn_major, 
   }
   const uint32_t atom = swizzle_atom(descriptor.swizzle), width = swizzle_width(descriptor.swizzle);
   const bool misplaced = descriptor.swizzle != Swizzle::none &&
-                         (mn_major ? descriptor.start % atom != 0 : descriptor.start % atom >= width);
+                         (mn_major ? descriptor.start % atom != 0 : descriptor.start % atom + kRowBytes > width);
   if (misplaced) {
     cluster.report(ReportKind::descriptor, &thread,
-                   text(what, " starts at ", cluster.describe(*start.cta, start.offset), ", which is not at the ", atom,
-                        "-byte boundary of its swizzle atom"),
+                   text(what, " starts at ", cluster.describe(*start.cta, start.offset), ", from where its ", kRowBytes,
+                        " bytes of K leave the first row of a ", atom, "-byte swizzle atom"),
                    place, stage);
   }
   bool good = true;
@@ -176,18 +176,30 @@ void take_registers(Thread& thread, const void* data, uint32_t bytes, bool opera
   if (range == nullptr) {
     std::erase_if(thread.registers, [&](const RegisterRange& other) {
       if (other.end <= begin || other.begin >= end) return false;
-      if (other.group > thread.groups_waited && !operand && !other.operand) {
-        cluster.report(ReportKind::accumulator_in_flight, &thread,
-                       "wgmma uses accumulators of which a part is in flight for another wgmma");
+      if (other.group > thread.groups_waited && !operand && !other.operand && !other.fenced) {
+        cluster.report(ReportKind::missing_wgmma_fence, &thread,
+                       "wgmma uses accumulators of which a part is in flight for a wgmma of another shape, with no "
+                       "wgmma.fence between them");
       }
       return true;
     });
     if (thread.registers.size() == kTrackedRanges) thread.registers.erase(thread.registers.begin());
-    range = &thread.registers.emplace_back(RegisterRange{begin, end, 0, operand, false});
+    range = &thread.registers.emplace_back(RegisterRange{begin, end, 0, operand, false, false});
   }
   range->group = thread.groups_committed + 1;
   range->operand = operand;
   range->touched = false;
+  range->fenced = false;
+}
+
+// Whether accumulators of the next wgmma are still in flight for one of another shape.
+bool overlaps_another_shape(const Warpgroup& group, uint32_t words) {
+  const auto* first = static_cast<const uint32_t*>(group.threads[0]->exchange.pointer);
+  return std::any_of(group.accumulators.begin(), group.accumulators.end(), [&](const auto& set) {
+    const uint32_t* begin = set->registers[0];
+    const bool same = begin == first && set->words == words;
+    return set->operations != 0 && !same && begin < first + words && first < begin + set->words;
+  });
 }
 
 AccumulatorSet& accumulators_for(Warpgroup& group, const WgmmaInstruction& instruction, bool arithmetic) {
@@ -230,6 +242,8 @@ void issue(Thread& thread, const WgmmaInstruction& instruction) {
   Cluster& cluster = *thread.cluster;
   Warpgroup& group = *thread.group;
   check_agreement(thread);
+  // In order, like the hardware: with another shape on the same registers, what was issued before executes first.
+  if (overlaps_another_shape(group, words_of(instruction))) cluster.drain_wgmma(thread);
   WgmmaOperation& operation = group.queue.emplace_back();
   operation.instruction = instruction;
   operation.accumulators = &accumulators_for(group, instruction, cluster.launch.options().arithmetic);
@@ -323,7 +337,10 @@ void wgmma_fence() {
   if (skipped(thread->cluster->begin(*thread, Op::wgmma_fence))) return;
   follow_log(*thread, Op::wgmma_fence, 0);
   thread->wgmma_fenced = true;
-  for (RegisterRange& range : thread->registers) range.touched = false;
+  for (RegisterRange& range : thread->registers) {
+    range.touched = false;
+    range.fenced = true;
+  }
 }
 
 void wgmma_commit() {

@@ -29,10 +29,12 @@ constexpr std::array<Output, 7> kOutputs{{{DType::f32, true},
                                           {DType::e5m2, true},
                                           {DType::e5m2, false}}};
 struct Sum {
-  int64_t interval;  // 0: fast
-  int64_t k_tiles;   // that make it differ from the others
+  int64_t interval;       // 0: fast
+  int64_t k_tiles;        // so that every piece of the K loop runs
+  int64_t least_k_tiles;  // so that it differs from the others
 };
-constexpr std::array<Sum, 7> kSums{{{0, 3}, {1, 2}, {2, 2}, {4, 3}, {8, 3}, {16, 5}, {kLongerThanK, 2}}};
+constexpr std::array<Sum, 7> kSums{
+    {{0, 3, 2}, {1, 2, 2}, {2, 2, 2}, {4, 3, 2}, {8, 3, 3}, {16, 5, 5}, {kLongerThanK, 2, 2}}};
 constexpr std::array<Shape2, 4> kClusters{{{1, 1}, {2, 1}, {1, 2}, {2, 2}}};
 constexpr std::array<DType, 4> kSources{DType::f16, DType::f16, DType::bf16,
                                         DType::f32};  // the first: beta is 0
@@ -60,10 +62,11 @@ void set_extents(Problem& p, const Row& row, int number, Size size) {
   const bool batched = row[kBatches] != 0, large = tile.m * tile.n > 128 * 128;
   p.l = batched ? 3 : 1;
   const bool least = size == Size::least;
-  const int64_t tiles_m = least || (batched && large) ? 1 : 2, tiles_n = batched ? 1 : least || large ? 2 : 3;
+  const int64_t tiles_m = least || (batched && large) ? 1 : 2, tiles_n = least || batched ? 1 : large ? 2 : 3;
+  const Sum& sum = level(kSums, row, kAccumulation);
   p.m = ragged(tile.m, tiles_m, number);
   p.n = ragged(tile.n, tiles_n, number + 7);
-  p.k = level(kSums, row, kAccumulation).k_tiles * kTileK -
+  p.k = (least ? sum.least_k_tiles : sum.k_tiles) * kTileK -
         kMissing[static_cast<size_t>(number) % kMissing.size()];
 }
 
@@ -212,23 +215,32 @@ std::vector<GemmCase> product_cases(Device device, const Row& base, const std::v
 std::vector<GemmCase> value_product(Device device, bool whole) {
   Row base(kAxes, 0);
   base[kTile] = 1;
-  base[kAccumulation] = kLevelInterval4;
   std::vector<Axis> varied{kOutput, kSource, kLayout, kStore, kLoad};
   if (whole) varied.insert(varied.end(), {kTypes, kAccumulation, kScalars});
-  std::vector<GemmCase> cases = product_cases(device, base, varied, Size::least);
-  if (whole) return cases;
-  base[kAccumulation] = kLevelFast;
-  std::vector<GemmCase> fast = product_cases(device, base, varied, Size::least);
-  std::move(fast.begin(), fast.end(), std::back_inserter(cases));
+  std::vector<GemmCase> cases;
+  for (const int sum : {kLevelFast, kLevelInterval4}) {
+    base[kAccumulation] = sum;
+    std::vector<GemmCase> more = product_cases(device, base, varied, Size::least);
+    std::move(more.begin(), more.end(), std::back_inserter(cases));
+    if (whole) break;  // with all levels of the axis
+  }
+  for (GemmCase& c : cases) c.runs = 1;
   return cases;
 }
 
 std::vector<GemmCase> order_product(Device device) {
   Row base(kAxes, 0);
-  base[kTile] = 1;
   base[kAccumulation] = kLevelInterval4;
-  return product_cases(device, base, {kCluster, kRaster, kSwizzle, kBatches, kStages, kLayout},
-                       Size::few_tiles);
+  std::vector<GemmCase> cases =
+      product_cases(device, base, {kCluster, kRaster, kSwizzle, kBatches}, Size::few_tiles);
+  for (GemmCase& c : cases) {
+    c.problem.m = 3 * 64 - 5;
+    c.problem.n = (c.problem.l == 1 ? 5 : 3) * 64 - 9;
+    c.problem.k = 100;
+    pad_for_bulk(c.problem);
+    c.runs = 1;
+  }
+  return cases;
 }
 
 }  // namespace tilewright::testing

@@ -54,9 +54,13 @@ inline constexpr std::array<KernelTile, 10> kTiles{{{64, 64},
                                                     {256, 64},
                                                     {256, 128}}};
 
-/// A small ragged problem of a few tiles at this point. One cluster works on all tiles, so that it goes from
-/// tile to tile and around its ring. `number` varies extents and seed.
-GemmCase case_at(const Row& row, int number);
+enum class Size {
+  few_tiles,  // one cluster works on all of them, so that it goes from tile to tile and around its ring
+  least,      // one tile
+};
+
+/// A small ragged problem at this point. `number` varies extents and seed.
+GemmCase case_at(const Row& row, int number, Size size = Size::few_tiles);
 
 /// Every combination of levels of the dependent axes (the others at 0), and those of them that `device` has a
 /// kernel for, without the other axes.
@@ -69,12 +73,13 @@ std::vector<GemmCase> covering_cases(Device device);
 
 /// All combinations of the levels of `varied` (axis by axis), the other axes as in `base`; those with a
 /// kernel on `device` only.
-std::vector<GemmCase> product_cases(Device device, const Row& base, const std::vector<Axis>& varied);
+std::vector<GemmCase> product_cases(Device device, const Row& base, const std::vector<Axis>& varied,
+                                    Size size);
 
-/// Products on a 64 x 128 tile: what values go through (types, loads, sources, stores, layouts,
-/// accumulation), and in what order tiles are taken (cluster, raster, swizzle, batches, stages). `whole`: all
-/// levels of all their axes.
+/// On a 64 x 128 tile, what values go through: outputs, sources, layouts, loads, stores, fast and promoted
+/// sums. `whole`: also types, all intervals, and where scalars are.
 std::vector<GemmCase> value_product(Device device, bool whole);
+/// On 64 x 64 tiles, in what order many of them are taken: clusters, rasters, swizzles, batches.
 std::vector<GemmCase> order_product(Device device);
 
 }  // namespace tilewright::testing

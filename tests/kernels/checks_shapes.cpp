@@ -102,6 +102,12 @@ void c44_extents_of_one(TestMachine& machine) {
   c.problem.b.ld = 3;
   c.problem.d.ld = int64_t{1} << 45;
   EXPECT_TRUE(expect_passes(c, machine).info.tma_load);
+  // But batches that are not told apart otherwise lie as far apart as their one line is wide.
+  c = integer_case("C44 packed batches of one line", 1, 70, 80);
+  c.problem.l = 3;
+  c.problem.a.ld = 96;
+  c.problem.d.ld = 80;
+  EXPECT_TRUE(expect_passes(c, machine).info.tma_load);
 }
 
 void c47_operand_layouts(TestMachine& machine) {

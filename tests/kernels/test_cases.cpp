@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, Products, ::testing::Range(0, kProductShards))
 
 using RandomProblems = Shard;
 TEST_P(RandomProblems, are_computed_whatever_their_extents) {
-  run(random_cases(Device::emulator, 1, 160), kRandomShards);
+  run(random_cases(Device::emulator, 1, 240), kRandomShards);
 }
 INSTANTIATE_TEST_SUITE_P(Kernels, RandomProblems, ::testing::Range(0, kRandomShards));
 
