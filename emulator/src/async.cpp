@@ -77,7 +77,8 @@ size_t Cluster::choose_operation(bool nobody_runs) {
   if (launch.options().schedule == SchedulePolicy::fair) return 0;
   const auto count = static_cast<uint32_t>(pending_.size());
   const uint32_t start = launch.random.below(count);
-  if (!nobody_runs || timing_ != Timing::late || launch.options().schedule == SchedulePolicy::random) return start;
+  if (!nobody_runs || timing_ != Timing::late || launch.options().schedule == SchedulePolicy::random)
+    return start;
   // As late as legal: what nobody waits for can wait.
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t index = (start + i) % count;
@@ -92,9 +93,12 @@ bool Cluster::is_needed(const AsyncOperation& operation) const {
       return std::any_of(operation.warpgroup->threads.begin(), operation.warpgroup->threads.end(),
                          [](const Thread* thread) { return thread->wait == Wait::mma_group; });
     case AsyncKind::tensor_store:
-    case AsyncKind::bulk_store: return operation.issuer->wait == Wait::bulk_group;
-    case AsyncKind::cp_async: return operation.issuer->wait == Wait::cp_async_group;
-    default: break;
+    case AsyncKind::bulk_store:
+      return operation.issuer->wait == Wait::bulk_group;
+    case AsyncKind::cp_async:
+      return operation.issuer->wait == Wait::cp_async_group;
+    default:
+      break;
   }
   for (const Cta& cta : ctas) {
     if ((operation.destinations >> cta.rank & 1) == 0) continue;
@@ -113,14 +117,27 @@ bool Cluster::execute_step(AsyncOperation& operation) {
       execute_wgmma(*operation.warpgroup, slices_);
       return operation.warpgroup->executed != before;
     }
-    case AsyncKind::tensor_load: execute_tensor_load(*this, operation); return true;
-    case AsyncKind::bulk_load: execute_bulk_load(*this, operation); return true;
-    case AsyncKind::bulk_to_cluster: execute_bulk_to_cluster(*this, operation); return true;
-    case AsyncKind::store_async: execute_store_async(*this, operation); return true;
-    case AsyncKind::cp_async: execute_cp_async(*this, operation); return true;
-    case AsyncKind::cp_async_arrive: execute_cp_async_arrive(*this, operation); return true;
+    case AsyncKind::tensor_load:
+      execute_tensor_load(*this, operation);
+      return true;
+    case AsyncKind::bulk_load:
+      execute_bulk_load(*this, operation);
+      return true;
+    case AsyncKind::bulk_to_cluster:
+      execute_bulk_to_cluster(*this, operation);
+      return true;
+    case AsyncKind::store_async:
+      execute_store_async(*this, operation);
+      return true;
+    case AsyncKind::cp_async:
+      execute_cp_async(*this, operation);
+      return true;
+    case AsyncKind::cp_async_arrive:
+      execute_cp_async_arrive(*this, operation);
+      return true;
     case AsyncKind::tensor_store:
-    case AsyncKind::bulk_store: return execute_store_step(*this, operation);
+    case AsyncKind::bulk_store:
+      return execute_store_step(*this, operation);
   }
   return true;
 }

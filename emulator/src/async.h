@@ -33,11 +33,11 @@ struct AsyncOperation {
   uint64_t issue_step = 0;
   uint64_t due = 0;  // fair schedule: the step at which it executes
 
-  Cta* cta = nullptr;      // of `shared`
-  uint32_t shared = 0;     // offset of the destination, or of a store's source
-  uint32_t source = 0;     // bulk_to_cluster: offset in the issuer's CTA
+  Cta* cta = nullptr;         // of `shared`
+  uint32_t shared = 0;        // offset of the destination, or of a store's source
+  uint32_t source = 0;        // bulk_to_cluster: offset in the issuer's CTA
   uint32_t destinations = 0;  // mask of cluster ranks (loads)
-  uint32_t barrier = 0;    // offset, in each destination
+  uint32_t barrier = 0;       // offset, in each destination
   std::byte* global = nullptr;
   uint32_t bytes = 0, source_bytes = 0;
 
@@ -48,9 +48,9 @@ struct AsyncOperation {
   bool reduce = false;
   Reduction reduction = Reduction::add;
 
-  uint32_t group = 0;       // of the issuer
-  bool source_read = false;  // stores: the first step is done
-  std::vector<std::byte> data;  // stores: what it read
+  uint32_t group = 0;                 // of the issuer
+  bool source_read = false;           // stores: the first step is done
+  std::vector<std::byte> data;        // stores: what it read
   std::array<std::byte, 16> value{};  // store_async
 
   Barrier* arrive_on = nullptr;  // cp_async_arrive

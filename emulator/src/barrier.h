@@ -16,13 +16,13 @@ struct Barrier {
   int stage = -1;
 
   bool live = false;
-  uint32_t count = 0;    // arrivals that a phase expects
-  uint32_t pending = 0;  // that it still lacks
-  int64_t tx = 0;        // bytes expected and not delivered
-  uint32_t phase = 0;    // completed phases
+  uint32_t count = 0;        // arrivals that a phase expects
+  uint32_t pending = 0;      // that it still lacks
+  int64_t tx = 0;            // bytes expected and not delivered
+  uint32_t phase = 0;        // completed phases
   uint32_t first_phase = 0;  // at the last initialisation
-  int64_t expected = 0;  // bytes announced in this phase
-  int64_t issued = 0;    // bytes of the copies issued for this phase
+  int64_t expected = 0;      // bytes announced in this phase
+  int64_t issued = 0;        // bytes of the copies issued for this phase
   bool counts_bytes = false;
   bool missed_phase = false;  // two phases completed before anybody waited
 
@@ -35,8 +35,8 @@ struct Barrier {
   // What a thread of the CTA last saw of this barrier.
   struct Seen {
     uint32_t waits = 0;
-    uint32_t phase = 0;        // completed phases when its last wait returned
-    uint32_t epoch = 0;        // the thread's own epoch then
+    uint32_t phase = 0;         // completed phases when its last wait returned
+    uint32_t epoch = 0;         // the thread's own epoch then
     bool passed_fresh = false;  // it passed before any phase had completed
   };
   std::vector<Seen> seen;

@@ -17,17 +17,18 @@ bool check_named(Thread& thread, uint32_t id, uint32_t threads) {
     return false;
   }
   const uint32_t block = cluster.launch.threads_per_cta;
-  if (threads == 0 || threads % kWarpLanes != 0 || threads > (block + kWarpLanes - 1) / kWarpLanes * kWarpLanes) {
+  if (threads == 0 || threads % kWarpLanes != 0 ||
+      threads > (block + kWarpLanes - 1) / kWarpLanes * kWarpLanes) {
     cluster.report(ReportKind::named_barrier, &thread,
-                   text("named barrier ", id, " for ", threads, " threads; the count must be a multiple of ", kWarpLanes,
-                        " and at most the ", block, " threads of the block"));
+                   text("named barrier ", id, " for ", threads, " threads; the count must be a multiple of ",
+                        kWarpLanes, " and at most the ", block, " threads of the block"));
     return false;
   }
   const NamedBarrier& barrier = thread.cta->named[id];
   if (barrier.threads != 0 && barrier.threads != threads) {
     cluster.report(ReportKind::named_barrier, &thread,
-                   text("named barrier ", id, " for ", threads, " threads, while the threads that have arrived expect ",
-                        barrier.threads));
+                   text("named barrier ", id, " for ", threads,
+                        " threads, while the threads that have arrived expect ", barrier.threads));
   }
   return true;
 }
@@ -91,7 +92,8 @@ void sync_named(Thread& thread, uint32_t id, uint32_t threads) {
   cluster.block(thread, Wait::named_barrier);
 }
 
-// A block barrier belongs outside of role branches: roles at different places that happen to meet are a fault.
+// A block barrier belongs outside of role branches: roles at different places that happen to meet are a
+// fault.
 void check_block_barrier(Thread& thread, const void* site) {
   Cluster& cluster = *thread.cluster;
   NamedBarrier& barrier = thread.cta->named[0];
@@ -146,7 +148,8 @@ void cluster_arrive(bool relaxed) {
   Cluster& cluster = *thread->cluster;
   if (skipped(cluster.begin(*thread, Op::cluster_arrive))) return;
   if (thread->cluster_arrived) {
-    cluster.report(ReportKind::cluster_barrier, thread, "arrives at the cluster barrier twice without waiting");
+    cluster.report(ReportKind::cluster_barrier, thread,
+                   "arrives at the cluster barrier twice without waiting");
     return;
   }
   thread->cluster_arrived = true;
@@ -184,7 +187,8 @@ void cluster_wait() {
     return;
   }
   if (!thread->cluster_arrived) {
-    cluster.report(ReportKind::cluster_barrier, thread, "waits at the cluster barrier without having arrived");
+    cluster.report(ReportKind::cluster_barrier, thread,
+                   "waits at the cluster barrier without having arrived");
     return;
   }
   cluster.block(*thread, Wait::cluster_barrier);

@@ -7,8 +7,8 @@
 
 namespace tilewright::emulator {
 
-/// All clocks of one cluster, in one array. Entry a of a clock is the epoch of agent a that its owner knows: an
-/// event of agent a at epoch e happened before the owner's present if and only if the entry is at least e.
+/// All clocks of one cluster, in one array. Entry a of a clock is the epoch of agent a that its owner knows:
+/// an event of agent a at epoch e happened before the owner's present if and only if the entry is at least e.
 /// Clocks 0 .. threads - 1 belong to the threads, which are also agents 0 .. threads - 1.
 class ClockPool {
  public:

@@ -31,9 +31,8 @@ Cluster::Cluster(Launch& the_launch, ClusterStorage& storage, uint32_t id, Index
     cta.barrier_at.assign(shared_end / 8 + 1, -1);
     cta.shadow.reset(shared_end, false);
     const uint64_t taken = uint64_t{warps_per_cta} * kWarpLanes * launch.registers_at_entry;
-    cta.free_registers = taken < kRegistersPerMultiprocessor
-                             ? static_cast<uint32_t>(kRegistersPerMultiprocessor - taken)
-                             : 0;
+    cta.free_registers =
+        taken < kRegistersPerMultiprocessor ? static_cast<uint32_t>(kRegistersPerMultiprocessor - taken) : 0;
   }
   create_threads();
   const uint64_t seed = launch.options().seed;
@@ -83,7 +82,8 @@ void Cluster::create_threads() {
     thread.group->complete = thread.index % kGroupThreads == kGroupThreads - 1 || thread.group->complete;
     clock_of(thread)[agent] = 1;
     thread.stack = reinterpret_cast<uintptr_t>(storage_.stacks.bottom(agent));
-    thread.fiber.start(storage_.stacks.bottom(agent), StackArena::usable_bytes(), &Cluster::run_thread, &thread);
+    thread.fiber.start(storage_.stacks.bottom(agent), StackArena::usable_bytes(), &Cluster::run_thread,
+                       &thread);
     ready_[warp] |= 1u << thread.lane;
     ++ready_lanes_;
   }
@@ -107,6 +107,7 @@ void Cluster::exit_thread(Thread& thread) {
     --cluster_barrier.arrived;
   }
   if (--thread.cta->live_threads == 0) exit_cta(*thread.cta);
+  if (live_threads == 0) check_unfinished_phases();
   // The cluster barrier counts the threads that are left.
   if (cluster_barrier.arrived != 0 && cluster_barrier.arrived == live_threads) finish_cluster_barrier();
 }
@@ -119,9 +120,10 @@ void Cluster::exit_cta(Cta& cta) {
   for (uint32_t agent = 0; agent < cta.peer_access.size(); ++agent) {
     if (cta.peer_access[agent] <= clocks[known][agent]) continue;
     const Thread& peer = threads[agent];
-    report(ReportKind::exit_before_peer, &threads[first],
-           text("CTA ", cta.rank, " exits without knowing that an access to its shared memory or barriers by ",
-                describe(peer), " has happened: a cluster barrier or a wait for that arrival is missing"));
+    report(
+        ReportKind::exit_before_peer, &threads[first],
+        text("CTA ", cta.rank, " exits without knowing that an access to its shared memory or barriers by ",
+             describe(peer), " has happened: a cluster barrier or a wait for that arrival is missing"));
     break;
   }
   for (const auto& barrier : barriers) {
@@ -133,25 +135,32 @@ void Cluster::exit_cta(Cta& cta) {
   clocks.free_clock(known);
 }
 
-// Copies that nobody waited for, and counts that do not add up.
+// Copies that nobody waited for.
 void Cluster::check_left_barrier(const Barrier& barrier, const Thread& thread, uint32_t known_phases) {
-  ReportKind kind = ReportKind::exit_with_pending_work;
-  std::string message;
   if (barrier.live && barrier.issued > barrier.expected) {
-    kind = ReportKind::byte_count;
-    message = text("copies of ", barrier.issued, " bytes were issued for phase ", barrier.phase, " of ",
-                   describe(barrier), ", which expects ", barrier.expected);
+    report(ReportKind::byte_count, &thread,
+           text("copies of ", barrier.issued, " bytes were issued for phase ", barrier.phase, " of ",
+                describe(barrier), ", which expects ", barrier.expected),
+           barrier.name, barrier.stage);
   } else if (barrier.landing_epoch > known_phases) {
-    message = text("exits while a copy for phase ", barrier.landing_epoch - 1, " of ", describe(barrier),
-                   " may still be writing shared memory: no thread waited for that phase");
-  } else if (barrier.live && (barrier.pending != barrier.count || barrier.tx != 0)) {
-    message = text("exits in the middle of phase ", barrier.phase, " of ", describe(barrier), ": it still lacks ",
-                   plural(barrier.pending, "arrival"), " of ", barrier.count, " and ", plural(barrier.tx, "byte"),
-                   "; the arrivals of the kernel do not add up to whole phases");
-  } else {
+    report(ReportKind::exit_with_pending_work, &thread,
+           text("exits while a copy for phase ", barrier.landing_epoch - 1, " of ", describe(barrier),
+                " may still be writing shared memory: no thread waited for that phase"),
+           barrier.name, barrier.stage);
+  }
+}
+
+// When all CTAs have left: counts that do not add up.
+void Cluster::check_unfinished_phases() {
+  for (const auto& barrier : barriers) {
+    if (!barrier->live || (barrier->pending == barrier->count && barrier->tx == 0)) continue;
+    report(ReportKind::exit_with_pending_work, nullptr,
+           text("the cluster ends in the middle of phase ", barrier->phase, " of ", describe(*barrier),
+                ": it still lacks ", plural(barrier->pending, "arrival"), " of ", barrier->count, " and ",
+                plural(barrier->tx, "byte"), ", so the arrivals of the kernel are not whole phases"),
+           barrier->name, barrier->stage);
     return;
   }
-  report(kind, &thread, std::move(message), barrier.name, barrier.stage);
 }
 
 }  // namespace tilewright::emulator

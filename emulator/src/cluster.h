@@ -43,7 +43,8 @@ struct Cta {
   std::array<NamedBarrier, 16> named;
   uint32_t free_registers = 0;
   uint32_t barriers_begin = ~0u, barriers_end = 0;  // all mbarriers lie between
-  std::vector<uint32_t> peer_access;  // last epoch of each thread of the cluster that touched this CTA from outside
+  std::vector<uint32_t>
+      peer_access;  // last epoch of each thread of the cluster that touched this CTA from outside
 };
 
 /// A shared-memory address of some CTA of the cluster; cta is null when there is no such CTA.
@@ -62,7 +63,8 @@ class Cluster {
   Cluster& operator=(const Cluster&) = delete;
   ~Cluster();
 
-  /// Runs until all threads have exited, or all wait for memory that another cluster may write, or the launch stops.
+  /// Runs until all threads have exited, or all wait for memory that another cluster may write, or the launch
+  /// stops.
   Status run();
   /// Reports threads that wait for ever.
   void report_livelock();
@@ -114,12 +116,15 @@ class Cluster {
   // ---- shared memory (shared_memory.cpp)
   /// Notes that the thread touches a CTA from outside; false (after a report) when that CTA has exited.
   bool touch_peer(const Thread& thread, Cta& cta, const char* what);
+  /// The same for an asynchronous operation of the thread, whose completion a barrier of that CTA tells.
+  bool reach_peer(const Thread& thread, const Cta& cta, const char* what);
   SharedPlace locate(const Thread& thread, uint32_t address);
   SharedPlace locate_pointer(const void* pointer);
   bool in_windows(uintptr_t address) const {
     return address - window_base_ < size_t{kWindowStride} * ctas.size();
   }
-  /// Checks one access of a thread's ordinary code or of a synchronous instruction; false when it is out of bounds.
+  /// Checks one access of a thread's ordinary code or of a synchronous instruction; false when it is out of
+  /// bounds.
   bool check_shared(Thread& thread, SharedPlace place, uint32_t bytes, bool write, const char* what);
   /// The same for an asynchronous operation.
   bool check_shared(const Thread& thread, SharedPlace place, uint32_t bytes, bool write, const Actor& actor,
@@ -139,7 +144,7 @@ class Cluster {
   void complete_bytes(Barrier& barrier, uint32_t bytes);
   void expect_bytes(const Thread& thread, Barrier& barrier, uint32_t bytes);
   /// A copy of `bytes` that completes on the barrier is issued; the event of its completion.
-  Access issue_copy(const Thread& thread, Barrier& barrier, uint32_t bytes);
+  Access issue_copy(Thread& thread, Barrier& barrier, uint32_t bytes);
   void finish_phases(Barrier& barrier);
   /// The thread's wait on the barrier returns.
   void reach_barrier(Thread& thread, Barrier& barrier);
@@ -197,6 +202,7 @@ class Cluster {
   void create_threads();
   static void run_thread(void* thread);
   void exit_cta(Cta& cta);
+  void check_unfinished_phases();
   void check_left_barrier(const Barrier& barrier, const Thread& thread, uint32_t known_phases);
   void resume(Thread& thread);
   Thread* next_thread();
@@ -212,15 +218,16 @@ class Cluster {
   bool requeue_pollers();
   bool ordered_across(const uint32_t* clock, const Access& access) const;
 
-  // What this cluster has learned of another one. Levels only grow: a thread that knows level l (epoch l of the agent)
-  // knows what was learned up to then.
+  // What this cluster has learned of another one. Levels only grow: a thread that knows level l (epoch l of
+  // the agent) knows what was learned up to then.
   struct Foreign {
     uint32_t cluster = 0;
     uint32_t agent = 0;
     std::vector<SharedClock> levels;
-    std::vector<const void*> sources;  // what each level was learned from
+    // What each level was learned from: a clock, and the epoch of the thread that published it.
+    std::vector<std::pair<SharedClock, uint32_t>> sources;
   };
-  uint32_t learn_foreign(Foreign& foreign, const std::vector<uint32_t>& clock, const void* source);
+  uint32_t learn_foreign(Foreign& foreign, const SharedClock& clock, uint32_t agent, uint32_t epoch);
   Foreign& foreign_of(uint32_t cluster);
 
   enum class Timing : uint8_t { early, late, mixed };

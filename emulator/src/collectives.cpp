@@ -13,8 +13,9 @@ bool meet_warp(Thread& thread, Op op, uint32_t mask) {
   Warp& warp = *thread.warp;
   mask &= warp.lanes;
   if ((mask >> thread.lane & 1) == 0) {
-    cluster.report(ReportKind::non_uniform, &thread,
-                   text(name_of(op), " with lane mask ", Hex{mask}, ", in which the executing lane is missing"));
+    cluster.report(
+        ReportKind::non_uniform, &thread,
+        text(name_of(op), " with lane mask ", Hex{mask}, ", in which the executing lane is missing"));
     mask |= 1u << thread.lane;
   }
   if ((mask & warp.exited_lanes) != 0) {
@@ -28,9 +29,9 @@ bool meet_warp(Thread& thread, Op op, uint32_t mask) {
       meeting = &other;
     } else if ((other.arrived & mask) != 0) {
       cluster.report(ReportKind::non_uniform, &thread,
-                     text("lane ", thread.lane, " is at ", name_of(op), " with mask ", Hex{mask}, " while lanes ",
-                          Hex{other.arrived}, " of its warp are at ", name_of(other.op), " with mask ",
-                          Hex{other.mask}));
+                     text("lane ", thread.lane, " is at ", name_of(op), " with mask ", Hex{mask},
+                          " while lanes ", Hex{other.arrived}, " of its warp are at ", name_of(other.op),
+                          " with mask ", Hex{other.mask}));
     }
   }
   if (meeting == nullptr) meeting = &warp.meetings.emplace_back(WarpMeeting{op, mask, 0});
@@ -64,8 +65,8 @@ bool meet_warpgroup(Thread& thread, Op op) {
   }
   if (group.met != 0 && group.meeting != op) {
     cluster.report(ReportKind::non_uniform, &thread,
-                   text("is at ", name_of(op), " while ", plural(group.met, "thread"), " of its warpgroup are at ",
-                        name_of(group.meeting)));
+                   text("is at ", name_of(op), " while ", plural(group.met, "thread"),
+                        " of its warpgroup are at ", name_of(group.meeting)));
   }
   group.meeting = op;
   if (++group.met == kGroupThreads) {
@@ -93,9 +94,10 @@ void follow_log(Thread& thread, Op op, uint32_t argument) {
     }
   } else if (group.log[thread.log_position] != entry) {
     const auto expected = static_cast<Op>(group.log[thread.log_position] & 0xFF);
-    thread.cluster->report(ReportKind::non_uniform, &thread,
-                           text("executes ", name_of(op), ' ', argument, " where other threads of its warpgroup execute ",
-                                name_of(expected), ' ', group.log[thread.log_position] >> 8));
+    thread.cluster->report(
+        ReportKind::non_uniform, &thread,
+        text("executes ", name_of(op), ' ', argument, " where other threads of its warpgroup execute ",
+             name_of(expected), ' ', group.log[thread.log_position] >> 8));
   }
   ++thread.log_position;
 }

@@ -7,8 +7,8 @@
 
 namespace tilewright::emulator {
 
-/// Waits until every lane of the mask is here. True for the lane that came last: it does the work for all, then
-/// calls part_warp. Reports lanes that are elsewhere.
+/// Waits until every lane of the mask is here. True for the lane that came last: it does the work for all,
+/// then calls part_warp. Reports lanes that are elsewhere.
 bool meet_warp(Thread& thread, Op op, uint32_t mask);
 void part_warp(Thread& thread, uint32_t mask);
 

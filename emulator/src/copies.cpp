@@ -22,7 +22,8 @@ bool check_bulk(Thread& thread, uint32_t shared, const void* global, uint32_t by
   return false;
 }
 
-void trace_copy(Cluster& cluster, const AsyncOperation& operation, const char* name, uint32_t track, uint32_t bytes) {
+void trace_copy(Cluster& cluster, const AsyncOperation& operation, const char* name, uint32_t track,
+                uint32_t bytes) {
   Trace* trace = cluster.launch.trace();
   if (trace == nullptr) return;
   const NamedRegion* region = cluster.region_at(*operation.cta, operation.shared);
@@ -38,8 +39,8 @@ uint32_t destinations_of(Thread& thread, SharedPlace place, uint16_t multicast_m
   const uint32_t legal = (1u << size) - 1;
   if ((multicast_mask & ~legal) != 0) {
     thread.cluster->report(ReportKind::multicast_mask, &thread,
-                           text("multicast mask ", Hex{multicast_mask}, " names a CTA that a cluster of ", size,
-                                " does not have"));
+                           text("multicast mask ", Hex{multicast_mask}, " names a CTA that a cluster of ",
+                                size, " does not have"));
   }
   return multicast_mask & legal;
 }
@@ -51,9 +52,10 @@ std::optional<Access> land(Thread& thread, SharedPlace place, SharedPlace barrie
   for (Cta& cta : cluster.ctas) {
     if ((destinations >> cta.rank & 1) == 0) continue;
     Barrier* target = cluster.usable_barrier(thread, {&cta, barrier.offset}, what, true);
-    if (target == nullptr || !cluster.touch_peer(thread, cta, what)) return std::nullopt;
+    if (target == nullptr) return std::nullopt;
     const Access access = cluster.issue_copy(thread, *target, bytes);
-    if (!cluster.check_shared(thread, {&cta, place.offset}, bytes, true, {cluster.clock_of(thread), access}, what)) {
+    if (!cluster.check_shared(thread, {&cta, place.offset}, bytes, true, {cluster.clock_of(thread), access},
+                              what)) {
       return std::nullopt;
     }
     if (!completion) completion = access;
@@ -65,9 +67,10 @@ void deliver(Cluster& cluster, const AsyncOperation& operation, Cta& cta, uint32
   cluster.launch.result.statistics.bytes_loaded += bytes;
   Barrier* barrier = cluster.barrier_at({&cta, operation.barrier});
   if (cta.exited || barrier == nullptr || !barrier->live) {
-    cluster.report(ReportKind::exit_before_peer, operation.issuer,
-                   text("an asynchronous copy lands in CTA ", cta.rank,
-                        cta.exited ? ", which has already exited" : ", where its mbarrier is not live any more"));
+    cluster.report(
+        ReportKind::exit_before_peer, operation.issuer,
+        text("an asynchronous copy lands in CTA ", cta.rank,
+             cta.exited ? ", which has already exited" : ", where its mbarrier is not live any more"));
     return;
   }
   cluster.complete_bytes(*barrier, bytes);
@@ -149,7 +152,8 @@ void bulk_load(uint32_t dst, const void* src, uint32_t bytes, uint32_t bar, uint
   const uint32_t destinations = destinations_of(*thread, place, multicast_mask);
   const std::optional<Access> access = land(*thread, place, barrier, destinations, bytes, "a bulk load");
   if (!access) return;
-  if (!cluster.check_global(*thread, src, bytes, false, {cluster.clock_of(*thread), *access, true}, "a bulk load")) {
+  if (!cluster.check_global(*thread, src, bytes, false, {cluster.clock_of(*thread), *access, true},
+                            "a bulk load")) {
     return;
   }
   AsyncOperation& operation = cluster.new_operation(AsyncKind::bulk_load, *thread);
@@ -207,7 +211,8 @@ void bulk_copy_to_cluster(uint32_t dst, uint32_t src, uint32_t bytes, uint32_t b
   }
   const std::optional<Access> access = land(*thread, place, barrier, 1u << place.cta->rank, bytes, kWhat);
   if (!access) return;
-  if (!cluster.check_shared(*thread, source, bytes, false, {cluster.clock_of(*thread), *access, true}, kWhat)) return;
+  if (!cluster.check_shared(*thread, source, bytes, false, {cluster.clock_of(*thread), *access, true}, kWhat))
+    return;
   AsyncOperation& operation = cluster.new_operation(AsyncKind::bulk_to_cluster, *thread);
   operation.cta = place.cta;
   operation.shared = place.offset;
@@ -228,9 +233,10 @@ void store_async(uint32_t address, const void* value, uint32_t bytes, uint32_t b
   const SharedPlace place = cluster.locate(*thread, address), barrier = cluster.locate(*thread, bar);
   if (place.cta == nullptr || barrier.cta == nullptr) return;
   if (barrier.cta != place.cta || bytes > 16 || place.offset % std::max(bytes, 1u) != 0) {
-    cluster.report(ReportKind::invalid_argument, thread,
-                   text("st.async of ", bytes, " bytes to shared address ", Hex{place.offset},
-                        ": it must be aligned, of at most 16 bytes, and have its barrier beside its destination"));
+    cluster.report(
+        ReportKind::invalid_argument, thread,
+        text("st.async of ", bytes, " bytes to shared address ", Hex{place.offset},
+             ": it must be aligned, of at most 16 bytes, and have its barrier beside its destination"));
     return;
   }
   if (!land(*thread, place, barrier, 1u << place.cta->rank, bytes, "st.async")) return;

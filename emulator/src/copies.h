@@ -24,8 +24,9 @@ void deliver(Cluster& cluster, const AsyncOperation& operation, Cta& cta, uint32
 
 /// The destination CTAs of a load by rank mask, after the checks of a multicast mask.
 uint32_t destinations_of(Thread& thread, SharedPlace place, uint16_t multicast_mask);
-/// Checks and records the landing of `bytes` at `place` in each destination, and arms the barriers. The event that
-/// completes the copy in the first destination, or nothing after a report that makes the copy impossible.
+/// Checks and records the landing of `bytes` at `place` in each destination, and arms the barriers. The event
+/// that completes the copy in the first destination, or nothing after a report that makes the copy
+/// impossible.
 std::optional<Access> land(Thread& thread, SharedPlace place, SharedPlace barrier, uint32_t destinations,
                            uint32_t bytes, const char* what);
 /// Opens a bulk group of the thread with one more store in it.

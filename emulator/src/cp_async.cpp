@@ -13,7 +13,8 @@ void execute_cp_async(Cluster& cluster, AsyncOperation& operation) {
   std::memcpy(destination, operation.global, operation.source_bytes);
   std::memset(destination + operation.source_bytes, 0, operation.bytes - operation.source_bytes);
   --issuer.copies.groups[operation.group - 1].unfinished;
-  if (issuer.wait == Wait::cp_async_group && issuer.copies.done(issuer.wait_value, false)) cluster.wake(issuer);
+  if (issuer.wait == Wait::cp_async_group && issuer.copies.done(issuer.wait_value, false))
+    cluster.wake(issuer);
 }
 
 void execute_cp_async_arrive(Cluster& cluster, AsyncOperation& operation) {

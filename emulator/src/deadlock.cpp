@@ -11,16 +11,26 @@ namespace {
 
 const char* verb_of(Wait wait) {
   switch (wait) {
-    case Wait::named_barrier: return "named barrier";
-    case Wait::cluster_barrier: return "the cluster barrier";
-    case Wait::warp: return "the other lanes of the warp";
-    case Wait::warpgroup: return "the other threads of the warpgroup";
-    case Wait::mma_group: return "wgmma groups";
-    case Wait::bulk_group: return "bulk groups";
-    case Wait::cp_async_group: return "cp.async groups";
-    case Wait::registers: return "registers";
-    case Wait::poll: return "a change in memory";
-    default: return "nothing";
+    case Wait::named_barrier:
+      return "named barrier";
+    case Wait::cluster_barrier:
+      return "the cluster barrier";
+    case Wait::warp:
+      return "the other lanes of the warp";
+    case Wait::warpgroup:
+      return "the other threads of the warpgroup";
+    case Wait::mma_group:
+      return "wgmma groups";
+    case Wait::bulk_group:
+      return "bulk groups";
+    case Wait::cp_async_group:
+      return "cp.async groups";
+    case Wait::registers:
+      return "registers";
+    case Wait::poll:
+      return "a change in memory";
+    default:
+      return "nothing";
   }
 }
 
@@ -67,20 +77,25 @@ std::string goal_of(const Cluster& cluster, const Thread& thread) {
                   name_of(thread.group->meeting));
     case Wait::registers:
       return text("setmaxnreg ", thread.wait_value, " (its warp holds ", thread.warp->registers,
-                  " registers a thread and the pool has ", thread.cta->free_registers,
-                  " left of " , kRegistersPerMultiprocessor, ')');
-    default: return verb_of(thread.wait);
+                  " registers a thread and the pool has ", thread.cta->free_registers, " left of ",
+                  kRegistersPerMultiprocessor, ')');
+    default:
+      return verb_of(thread.wait);
   }
 }
 
-// Which wait names the report: a register pool that cannot suffice, then an mbarrier, then a block barrier that
-// some threads never reach.
+// Which wait names the report: a register pool that cannot suffice, then an mbarrier, then a block barrier
+// that some threads never reach.
 int importance(const Thread& thread) {
   switch (thread.wait) {
-    case Wait::registers: return 3;
-    case Wait::mbarrier: return 2;
-    case Wait::named_barrier: return 1;
-    default: return 0;
+    case Wait::registers:
+      return 3;
+    case Wait::mbarrier:
+      return 2;
+    case Wait::named_barrier:
+      return 1;
+    default:
+      return 0;
   }
 }
 

@@ -16,12 +16,14 @@ bool has_uncommitted_wgmma(const Thread& thread) {
 
 void Cluster::check_exit(Thread& thread) {
   if (thread.bulk.last_group() > thread.bulk.read_waited) {
-    report(ReportKind::exit_with_pending_work, &thread,
-           text("exits while ",
-                plural(static_cast<long long>(thread.bulk.last_group() - thread.bulk.read_waited), "bulk group"),
-                " may still be reading shared memory: a cp.async.bulk.wait_group.read is missing"));
+    report(
+        ReportKind::exit_with_pending_work, &thread,
+        text("exits while ",
+             plural(static_cast<long long>(thread.bulk.last_group() - thread.bulk.read_waited), "bulk group"),
+             " may still be reading shared memory: a cp.async.bulk.wait_group.read is missing"));
   } else if (thread.copies.last_group() > thread.copies.covered) {
-    report(ReportKind::exit_with_pending_work, &thread, "exits with cp.async copies that it has not waited for");
+    report(ReportKind::exit_with_pending_work, &thread,
+           "exits with cp.async copies that it has not waited for");
   } else if (thread.groups_waited < thread.groups_committed || has_uncommitted_wgmma(thread)) {
     report(ReportKind::exit_with_pending_work, &thread, "exits with wgmmas that it has not waited for");
   }
@@ -33,7 +35,8 @@ void Cluster::check_exit(Thread& thread) {
   for (const WarpMeeting& meeting : thread.warp->meetings) {
     if ((meeting.mask >> thread.lane & 1) == 0) continue;
     report(ReportKind::non_uniform, &thread,
-           text("exits while lanes ", Hex{meeting.arrived}, " of its warp wait for it at ", name_of(meeting.op)));
+           text("exits while lanes ", Hex{meeting.arrived}, " of its warp wait for it at ",
+                name_of(meeting.op)));
   }
   if (thread.group->met != 0) {
     report(ReportKind::non_uniform, &thread,

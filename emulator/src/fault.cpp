@@ -10,23 +10,56 @@ namespace tilewright::emulator {
 namespace {
 
 constexpr auto kOpNames = std::to_array<const char*>({
-    "load_shared",         "store_shared",       "store_async",
-    "sync_warp",           "elect_one",          "shuffle",
-    "ballot",              "named_barrier_sync", "named_barrier_arrive",
-    "sync_threads",        "cluster_arrive",     "cluster_wait",
-    "mbarrier_init",       "mbarrier_invalidate", "mbarrier_arrive",
-    "mbarrier_arrive_drop", "mbarrier_expect_tx", "mbarrier_complete_tx",
-    "mbarrier_arrive_expect_tx", "mbarrier_test_wait", "mbarrier_wait",
-    "fence_mbarrier_init", "fence_proxy_async",  "fence_acq_rel",
-    "fence_tensor_map",    "tma_load",           "tma_store",
-    "tma_reduce",          "tma_prefetch",       "bulk_load",
-    "bulk_store",          "bulk_copy_to_cluster", "bulk_commit",
-    "bulk_wait",           "cp_async",           "cp_async_commit",
-    "cp_async_wait",       "cp_async_mbarrier_arrive", "wgmma_fence",
-    "wgmma_commit",        "wgmma_wait",         "wgmma",
-    "setmaxnreg",          "stmatrix",           "ldmatrix",
-    "load_acquire",        "store_release",      "atomic",
-    "grid_dependency_wait", "launch_dependents",
+    "load_shared",
+    "store_shared",
+    "store_async",
+    "sync_warp",
+    "elect_one",
+    "shuffle",
+    "ballot",
+    "named_barrier_sync",
+    "named_barrier_arrive",
+    "sync_threads",
+    "cluster_arrive",
+    "cluster_wait",
+    "mbarrier_init",
+    "mbarrier_invalidate",
+    "mbarrier_arrive",
+    "mbarrier_arrive_drop",
+    "mbarrier_expect_tx",
+    "mbarrier_complete_tx",
+    "mbarrier_arrive_expect_tx",
+    "mbarrier_test_wait",
+    "mbarrier_wait",
+    "fence_mbarrier_init",
+    "fence_proxy_async",
+    "fence_acq_rel",
+    "fence_tensor_map",
+    "tma_load",
+    "tma_store",
+    "tma_reduce",
+    "tma_prefetch",
+    "bulk_load",
+    "bulk_store",
+    "bulk_copy_to_cluster",
+    "bulk_commit",
+    "bulk_wait",
+    "cp_async",
+    "cp_async_commit",
+    "cp_async_wait",
+    "cp_async_mbarrier_arrive",
+    "wgmma_fence",
+    "wgmma_commit",
+    "wgmma_wait",
+    "wgmma",
+    "setmaxnreg",
+    "stmatrix",
+    "ldmatrix",
+    "load_acquire",
+    "store_release",
+    "atomic",
+    "grid_dependency_wait",
+    "launch_dependents",
 });
 static_assert(kOpNames.size() == static_cast<size_t>(Op::count_));
 
@@ -41,7 +74,8 @@ PlaceName name_at(Cluster& cluster, const Thread& thread, uint32_t address) {
   const uint32_t window = address >> 24;
   if (window > cluster.ctas.size()) return {};
   const SharedPlace place{window == 0 ? thread.cta : &cluster.ctas[window - 1], address & 0xFFFFFF};
-  if (const Barrier* barrier = cluster.barrier_at(place); barrier != nullptr) return {barrier->name, barrier->stage};
+  if (const Barrier* barrier = cluster.barrier_at(place); barrier != nullptr)
+    return {barrier->name, barrier->stage};
   const NamedRegion* region = cluster.region_at(*place.cta, place.offset);
   return region == nullptr ? PlaceName{} : PlaceName{region->name, region->stage};
 }
@@ -62,9 +96,12 @@ bool selects(const FaultSpec& fault, Cluster& cluster, Thread& thread, uint32_t 
   }
   const uint32_t match = thread.fault_matches++;
   switch (fault.occurrence) {
-    case FaultSpec::Occurrence::all: return true;
-    case FaultSpec::Occurrence::only_nth: return match == fault.nth;
-    case FaultSpec::Occurrence::from_nth: return match >= fault.nth;
+    case FaultSpec::Occurrence::all:
+      return true;
+    case FaultSpec::Occurrence::only_nth:
+      return match == fault.nth;
+    case FaultSpec::Occurrence::from_nth:
+      return match >= fault.nth;
   }
   return false;
 }

@@ -40,8 +40,8 @@ class StackArena {
   size_t bytes_ = 0;
 };
 
-/// One fiber. `resume` runs it until it calls `suspend`. A fiber that is never resumed again is simply dropped:
-/// nothing on its stack is unwound.
+/// One fiber. `resume` runs it until it calls `suspend`. A fiber that is never resumed again is simply
+/// dropped: nothing on its stack is unwound.
 class Fiber {
  public:
   using Entry = void (*)(void* argument);

@@ -8,8 +8,8 @@
 
 namespace tilewright::emulator {
 
-bool Cluster::check_global(Thread& thread, const void* address, uint64_t bytes, bool write, const Actor& actor,
-                           const char* what) {
+bool Cluster::check_global(Thread& thread, const void* address, uint64_t bytes, bool write,
+                           const Actor& actor, const char* what) {
   const auto begin = reinterpret_cast<uintptr_t>(address);
   GlobalBuffer* buffer = launch.memory().find(begin);
   if (buffer == nullptr) return true;  // memory that the machine does not know
@@ -17,20 +17,22 @@ bool Cluster::check_global(Thread& thread, const void* address, uint64_t bytes, 
   if (!buffer->contains(begin, bytes)) {
     const auto distance = static_cast<int64_t>(begin - buffer->begin);
     report(ReportKind::out_of_bounds, &thread,
-           text(what, write ? " writes " : " reads ", plural(static_cast<long long>(bytes), "byte"), " at offset ",
-                distance, " of ", name, ", which has ", buffer->end - buffer->begin, " bytes"),
+           text(what, write ? " writes " : " reads ", plural(static_cast<long long>(bytes), "byte"),
+                " at offset ", distance, " of ", name, ", which has ", buffer->end - buffer->begin, " bytes"),
            name);
     return false;
   }
   if (write && !buffer->options.writable) {
     report(ReportKind::read_only_write, &thread,
-           text(what, " writes to ", name, " at offset ", begin - buffer->begin, "; the buffer is read-only"), name);
+           text(what, " writes to ", name, " at offset ", begin - buffer->begin, "; the buffer is read-only"),
+           name);
     return false;
   }
   if (!write && launch.config.dependent_launch &&
       (dependency_agent == kNoAgent || actor.clock[dependency_agent] == 0)) {
     report(ReportKind::dependency_not_waited, &thread,
-           text(what, " reads ", name, " before a griddepcontrol.wait: the previous kernel may still be writing it"),
+           text(what, " reads ", name,
+                " before a griddepcontrol.wait: the previous kernel may still be writing it"),
            name);
   }
   if (!buffer->options.writable && buffer->options.initialised) return true;
@@ -54,9 +56,11 @@ uint64_t load_value(const void* address, uint32_t bytes) {
 
 bool check_variable(Thread& thread, const void* address, uint32_t bytes, bool write, const char* what) {
   Cluster& cluster = *thread.cluster;
-  if ((bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) || reinterpret_cast<uintptr_t>(address) % bytes != 0) {
-    cluster.report(ReportKind::misaligned, &thread,
-                   text(what, " of ", bytes, " bytes: the size must be a power of two up to 8, the address aligned"));
+  if ((bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) ||
+      reinterpret_cast<uintptr_t>(address) % bytes != 0) {
+    cluster.report(
+        ReportKind::misaligned, &thread,
+        text(what, " of ", bytes, " bytes: the size must be a power of two up to 8, the address aligned"));
     return false;
   }
   if (cluster.in_windows(reinterpret_cast<uintptr_t>(address))) return true;
@@ -82,11 +86,16 @@ void publish(Thread& thread, uintptr_t address) {
 template <class T>
 T combined(T old, T operand, T compare, AtomicOp op) {
   switch (op) {
-    case AtomicOp::add: return static_cast<T>(old + operand);
-    case AtomicOp::min: return std::min(old, operand);
-    case AtomicOp::max: return std::max(old, operand);
-    case AtomicOp::exchange: return operand;
-    case AtomicOp::compare_exchange: return old == compare ? operand : old;
+    case AtomicOp::add:
+      return static_cast<T>(old + operand);
+    case AtomicOp::min:
+      return std::min(old, operand);
+    case AtomicOp::max:
+      return std::max(old, operand);
+    case AtomicOp::exchange:
+      return operand;
+    case AtomicOp::compare_exchange:
+      return old == compare ? operand : old;
   }
   return old;
 }
@@ -143,10 +152,18 @@ uint64_t atomic(void* address, uint64_t operand, uint64_t compare, AtomicType ty
   acquire_variable(*thread, reinterpret_cast<uintptr_t>(address));
   uint64_t old = 0;
   switch (type) {
-    case AtomicType::u32: old = apply<uint32_t>(address, operand, compare, op); break;
-    case AtomicType::s32: old = apply<int32_t>(address, operand, compare, op); break;
-    case AtomicType::u64: old = apply<uint64_t>(address, operand, compare, op); break;
-    case AtomicType::f32: old = apply<float>(address, operand, compare, op); break;
+    case AtomicType::u32:
+      old = apply<uint32_t>(address, operand, compare, op);
+      break;
+    case AtomicType::s32:
+      old = apply<int32_t>(address, operand, compare, op);
+      break;
+    case AtomicType::u64:
+      old = apply<uint64_t>(address, operand, compare, op);
+      break;
+    case AtomicType::f32:
+      old = apply<float>(address, operand, compare, op);
+      break;
   }
   publish(*thread, reinterpret_cast<uintptr_t>(address));
   return old;

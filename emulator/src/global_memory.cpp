@@ -68,9 +68,8 @@ void GlobalMemory::remove(void* pointer) {
 }
 
 GlobalBuffer* GlobalMemory::search(uintptr_t address) {
-  const auto after =
-      std::upper_bound(buffers_.begin(), buffers_.end(), address,
-                       [](uintptr_t a, const auto& other) { return a < other->zone_begin; });
+  const auto after = std::upper_bound(buffers_.begin(), buffers_.end(), address,
+                                      [](uintptr_t a, const auto& other) { return a < other->zone_begin; });
   if (after == buffers_.begin()) return nullptr;
   GlobalBuffer* buffer = std::prev(after)->get();
   if (address >= buffer->zone_end) return nullptr;

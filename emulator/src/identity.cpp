@@ -6,8 +6,12 @@ namespace tilewright::emulator {
 
 Index3 thread_index() { return current_thread == nullptr ? Index3{} : current_thread->position; }
 Index3 block_index() { return current_thread == nullptr ? Index3{} : current_thread->cta->block; }
-Index3 block_dim() { return current_thread == nullptr ? Index3{} : current_thread->cluster->launch.config.block; }
-Index3 grid_dim() { return current_thread == nullptr ? Index3{} : current_thread->cluster->launch.config.grid; }
+Index3 block_dim() {
+  return current_thread == nullptr ? Index3{} : current_thread->cluster->launch.config.block;
+}
+Index3 grid_dim() {
+  return current_thread == nullptr ? Index3{} : current_thread->cluster->launch.config.grid;
+}
 Index3 cluster_dim() {
   return current_thread == nullptr ? Index3{} : current_thread->cluster->launch.config.cluster;
 }

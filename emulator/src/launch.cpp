@@ -28,8 +28,8 @@ bool ClusterStorage::reserve(uint32_t threads, size_t window_bytes) {
   if (windows_ != nullptr) munmap(windows_, window_bytes_);
   windows_ = nullptr;
   window_bytes_ = 0;
-  void* memory = mmap(nullptr, window_bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory =
+      mmap(nullptr, window_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return false;
   windows_ = static_cast<std::byte*>(memory);
   window_bytes_ = window_bytes;
@@ -37,7 +37,11 @@ bool ClusterStorage::reserve(uint32_t threads, size_t window_bytes) {
 }
 
 Launch::Launch(MachineState& state, const LaunchConfig& launch_config, void (*kernel)(void*), void* argument)
-    : machine(state), config(launch_config), body(kernel), closure(argument), random(state.options.seed),
+    : machine(state),
+      config(launch_config),
+      body(kernel),
+      closure(argument),
+      random(state.options.seed),
       options_(state.options) {
   threads_per_cta = config.block.x * config.block.y * config.block.z;
   ctas_per_cluster = config.cluster.x * config.cluster.y * config.cluster.z;
@@ -83,7 +87,8 @@ bool Launch::run() {
       next.storage = std::move(machine.free_storage.back());
       machine.free_storage.pop_back();
     }
-    if (!next.storage->reserve(threads_per_cta * ctas_per_cluster, size_t{kWindowStride} * ctas_per_cluster)) {
+    if (!next.storage->reserve(threads_per_cta * ctas_per_cluster,
+                               size_t{kWindowStride} * ctas_per_cluster)) {
       return false;
     }
     const uint32_t id = order[started++];

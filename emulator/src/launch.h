@@ -24,8 +24,8 @@ using SharedClock = std::shared_ptr<std::vector<uint32_t>>;
 /// What a thread of one cluster published through global memory, for threads of other clusters.
 struct Snapshot {
   uint32_t cluster = 0;
-  SharedClock clock;                    // the thread's, but for its own entry
-  uint32_t agent = 0, epoch = 0;        // that entry
+  SharedClock clock;                                     // the thread's, but for its own entry
+  uint32_t agent = 0, epoch = 0;                         // that entry
   std::vector<std::pair<uint32_t, SharedClock>> others;  // what it knew of further clusters
 };
 
@@ -38,8 +38,8 @@ struct Launch {
   void* closure;
   Random random;
   LaunchResult result;
-  bool stopped = false;  // enough was reported
-  uint64_t step = 0;     // fiber switches and executed asynchronous operations
+  bool stopped = false;   // enough was reported
+  uint64_t step = 0;      // fiber switches and executed asynchronous operations
   uint64_t progress = 0;  // changes whenever something happened that a polling thread may wait for
 
   uint32_t threads_per_cta = 0;

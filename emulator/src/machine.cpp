@@ -20,14 +20,16 @@ Error refuse(const char* rule, std::string message) {
 std::optional<Error> check(const LaunchConfig& config) {
   const uint64_t threads = uint64_t{config.block.x} * config.block.y * config.block.z;
   if (threads == 0 || threads > kMaxThreads) {
-    return refuse("launch.threads", text("a block of ", threads, " threads; the legal range is 1..", kMaxThreads));
+    return refuse("launch.threads",
+                  text("a block of ", threads, " threads; the legal range is 1..", kMaxThreads));
   }
   if (uint64_t{config.grid.x} * config.grid.y * config.grid.z == 0) {
     return refuse("launch.grid", "a grid without blocks");
   }
   const uint64_t ctas = uint64_t{config.cluster.x} * config.cluster.y * config.cluster.z;
   if (ctas == 0 || ctas > kMaxClusterSize) {
-    return refuse("launch.cluster", text("a cluster of ", ctas, " CTAs; the legal range is 1..", kMaxClusterSize));
+    return refuse("launch.cluster",
+                  text("a cluster of ", ctas, " CTAs; the legal range is 1..", kMaxClusterSize));
   }
   if (config.grid.x % config.cluster.x != 0 || config.grid.y % config.cluster.y != 0 ||
       config.grid.z % config.cluster.z != 0) {
@@ -37,8 +39,9 @@ std::optional<Error> check(const LaunchConfig& config) {
                        config.cluster.z));
   }
   if (config.shared_bytes > kMaxDynamicShared) {
-    return refuse("launch.shared_memory", text(config.shared_bytes, " bytes of dynamic shared memory; a CTA has at most ",
-                                               kMaxDynamicShared));
+    return refuse(
+        "launch.shared_memory",
+        text(config.shared_bytes, " bytes of dynamic shared memory; a CTA has at most ", kMaxDynamicShared));
   }
   return std::nullopt;
 }

@@ -36,8 +36,8 @@ void move_matrices(Thread& thread, uint32_t count, bool transpose, bool store) {
       if (place.cta == nullptr) return;
       if (place.offset % kRowBytes != 0) {
         cluster.report(ReportKind::misaligned, &lane,
-                       text(what, ": the row at ", cluster.describe(*place.cta, place.offset), " is not aligned to ",
-                            kRowBytes, " bytes"));
+                       text(what, ": the row at ", cluster.describe(*place.cta, place.offset),
+                            " is not aligned to ", kRowBytes, " bytes"));
         return;
       }
       if (!cluster.check_shared(lane, place, kRowBytes, store, what)) return;
@@ -50,7 +50,8 @@ void move_matrices(Thread& thread, uint32_t count, bool transpose, bool store) {
     }
     for (uint32_t l = 0; !store && l < kWarpLanes; ++l) {
       auto* registers = static_cast<uint32_t*>(lane_at(thread, l).exchange.pointer);
-      registers[j] = element_of(matrix, l, 0, transpose) | uint32_t{element_of(matrix, l, 1, transpose)} << 16;
+      registers[j] = element_of(matrix, l, 0, transpose) | uint32_t{element_of(matrix, l, 1, transpose)}
+                                                               << 16;
     }
   }
 }

@@ -28,7 +28,8 @@ Barrier* Cluster::usable_barrier(Thread& thread, SharedPlace place, const char* 
            text(what, ": the mbarrier at shared address ", Hex{place.offset}, " is not 8-byte aligned"));
     return nullptr;
   }
-  if (!touch_peer(thread, *place.cta, what)) return nullptr;
+  if (!(asynchronous ? reach_peer(thread, *place.cta, what) : touch_peer(thread, *place.cta, what)))
+    return nullptr;
   Barrier* barrier = barrier_at(place);
   if (barrier == nullptr || !barrier->live) {
     report(ReportKind::barrier_not_initialised, &thread,
@@ -47,7 +48,8 @@ Barrier* Cluster::usable_barrier(Thread& thread, SharedPlace place, const char* 
     const auto fence = std::lower_bound(fences.begin(), fences.end(), barrier->init_epoch);
     if (fence == fences.end() || *fence >= known) {
       report(ReportKind::barrier_init_not_visible, &thread,
-             text(what, " uses ", describe(*barrier), ", but its initialising thread executed no fence.mbarrier_init"),
+             text(what, " uses ", describe(*barrier),
+                  ", but its initialising thread executed no fence.mbarrier_init"),
              barrier->name, barrier->stage);
     }
   }
@@ -89,13 +91,15 @@ void Cluster::expect_bytes(const Thread& thread, Barrier& barrier, uint32_t byte
   barrier.expected += bytes;
   if (barrier.tx > kMaxCount) {
     report(ReportKind::byte_count, &thread,
-           text(describe(barrier), " expects ", barrier.tx, " bytes; the transaction count holds at most ", kMaxCount),
+           text(describe(barrier), " expects ", barrier.tx, " bytes; the transaction count holds at most ",
+                kMaxCount),
            barrier.name, barrier.stage);
   }
 }
 
-Access Cluster::issue_copy(const Thread& thread, Barrier& barrier, uint32_t bytes) {
+Access Cluster::issue_copy(Thread& thread, Barrier& barrier, uint32_t bytes) {
   count_bytes(barrier, thread);
+  if (barrier.cta != thread.cta) thread.remote_copy_epoch = epoch_of(thread);
   barrier.issued += bytes;
   barrier.landing_epoch = barrier.phase + 1;
   return {barrier.agent, barrier.phase + 1, id_, AccessKind::copy};
@@ -121,7 +125,11 @@ void Cluster::check_phase_was_seen(Barrier& barrier) {
   for (uint32_t i = 0; i < barrier.seen.size(); ++i) {
     const Barrier::Seen& seen = barrier.seen[i];
     if (seen.waits == 0) continue;
-    if (seen.phase >= barrier.phase && arrived[first + i] >= seen.epoch) return;
+    // A copy into another CTA carries no knowledge of its issuer, but what it causes there comes after the
+    // wait.
+    const bool before =
+        arrived[first + i] >= seen.epoch || threads[first + i].remote_copy_epoch >= seen.epoch;
+    if (seen.phase >= barrier.phase && before) return;
     late = &threads[first + i];
   }
   if (late == nullptr) {
@@ -180,8 +188,10 @@ void Cluster::reach_barrier(Thread& thread, Barrier& barrier) {
   if (barrier.missed_phase) {
     barrier.missed_phase = false;
     report(ReportKind::parity_alias, &thread,
-           text("a wait on ", describe(barrier), " comes after ", plural(barrier.phase - barrier.first_phase, "phase"),
-                " completed with nobody waiting: an arrival came twice in one generation, or parity is ambiguous"),
+           text("a wait on ", describe(barrier), " comes after ",
+                plural(barrier.phase - barrier.first_phase, "phase"),
+                " completed with nobody waiting: an arrival came twice in one generation, or parity is "
+                "ambiguous"),
            barrier.name, barrier.stage);
   }
 }
@@ -196,9 +206,10 @@ SharedPlace own_place(Thread& thread, uint32_t address, const char* what) {
   const SharedPlace place = cluster.locate(thread, address);
   if (place.cta == nullptr || place.cta == thread.cta) return place;
   const Barrier* barrier = cluster.barrier_at(place);
-  cluster.report(ReportKind::remote_wait, &thread,
-                 text(what, " of a barrier of CTA ", place.cta->rank, ": only the own CTA's barriers allow it"),
-                 barrier != nullptr ? barrier->name : nullptr, barrier != nullptr ? barrier->stage : -1);
+  cluster.report(
+      ReportKind::remote_wait, &thread,
+      text(what, " of a barrier of CTA ", place.cta->rank, ": only the own CTA's barriers allow it"),
+      barrier != nullptr ? barrier->name : nullptr, barrier != nullptr ? barrier->stage : -1);
   return {};
 }
 
@@ -241,20 +252,23 @@ void mbarrier_init(uint32_t bar, uint32_t count) {
   const SharedPlace place = own_place(*thread, bar, "mbarrier init");
   if (place.cta == nullptr) return;
   if (place.offset % 8 != 0) {
-    cluster.report(ReportKind::misaligned, thread,
-                   text("mbarrier init at shared address ", Hex{place.offset}, ", which is not 8-byte aligned"));
+    cluster.report(
+        ReportKind::misaligned, thread,
+        text("mbarrier init at shared address ", Hex{place.offset}, ", which is not 8-byte aligned"));
     return;
   }
   if (count == 0 || count > kMaxCount) {
-    cluster.report(ReportKind::invalid_argument, thread,
-                   text("mbarrier init with an arrival count of ", count, "; the legal range is 1..", kMaxCount));
+    cluster.report(
+        ReportKind::invalid_argument, thread,
+        text("mbarrier init with an arrival count of ", count, "; the legal range is 1..", kMaxCount));
     return;
   }
   Barrier* barrier = cluster.barrier_at(place);
   if (barrier != nullptr && barrier->live) {
-    cluster.report(ReportKind::barrier_reinitialised, thread,
-                   text("the live ", cluster.describe(*barrier), " is initialised again without mbarrier.inval"),
-                   barrier->name, barrier->stage);
+    cluster.report(
+        ReportKind::barrier_reinitialised, thread,
+        text("the live ", cluster.describe(*barrier), " is initialised again without mbarrier.inval"),
+        barrier->name, barrier->stage);
     return;
   }
   if (!cluster.check_shared(*thread, place, 8, true, "mbarrier init")) return;

@@ -32,14 +32,17 @@ struct MatrixDescriptor {
   }
 };
 
-/// Calls f(shared address, row, k_byte) for each 16-byte piece of a K-major operand: row is its M or N index and
-/// k_byte its place in the 32 bytes of K. f(shared address, row, k) for an MN-major one: eight rows from `row`
-/// at one k of 16.
+/// Calls f(shared address, row, k_byte) for each 16-byte piece of a K-major operand: row is its M or N index
+/// and k_byte its place in the 32 bytes of K. f(shared address, row, k) for an MN-major one: eight rows from
+/// `row` at one k of 16.
 template <class F>
-void for_each_piece(const MatrixDescriptor& descriptor, uint32_t first_row, uint32_t end_row, bool mn_major, F&& f) {
+void for_each_piece(const MatrixDescriptor& descriptor, uint32_t first_row, uint32_t end_row, bool mn_major,
+                    F&& f) {
   const uint32_t width = swizzle_width(descriptor.swizzle);
   const bool plain = descriptor.swizzle == Swizzle::none;
-  const auto at = [&](uint32_t offset) { return swizzled((descriptor.start + offset) & 0x3FFFF, descriptor.swizzle); };
+  const auto at = [&](uint32_t offset) {
+    return swizzled((descriptor.start + offset) & 0x3FFFF, descriptor.swizzle);
+  };
   if (!mn_major) {
     for (uint32_t row = first_row; row < end_row; ++row) {
       const uint32_t base = row / 8 * descriptor.stride + row % 8 * width;
@@ -51,7 +54,8 @@ void for_each_piece(const MatrixDescriptor& descriptor, uint32_t first_row, uint
   const uint32_t slab = width / 2;  // 16-bit elements along MN
   for (uint32_t row = first_row; row < end_row; row += 8) {
     for (uint32_t k = 0; k < 16; ++k) {
-      const uint32_t across = plain ? row / 8 * descriptor.stride : row / slab * descriptor.leading + row % slab * 2;
+      const uint32_t across =
+          plain ? row / 8 * descriptor.stride : row / slab * descriptor.leading + row % slab * 2;
       const uint32_t down = k / 8 * (plain ? descriptor.leading : descriptor.stride);
       f(at(across + down + k % 8 * width), row, k);
     }

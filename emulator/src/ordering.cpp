@@ -40,6 +40,7 @@ bool Cluster::fenced(const uint32_t* clock, const Access& access) const {
   if (access.kind == AccessKind::cp_async) {
     // Its data count as written when the issuing thread had waited for them.
     writer = owner_of(access.agent);
+    if (access.epoch > threads[writer].copies.wait_epochs.size()) return false;
     epoch = threads[writer].copies.wait_epochs[access.epoch - 1];
   } else if (access.kind != AccessKind::generic && access.kind != AccessKind::atomic) {
     return true;
@@ -81,41 +82,40 @@ Cluster::Foreign& Cluster::foreign_of(uint32_t cluster) {
   return foreign_.emplace_back(Foreign{cluster, new_agent(0), {}, {}});
 }
 
-// The level that contains what `clock` says. Beyond a number of levels, knowledge is no longer told apart by thread.
-uint32_t Cluster::learn_foreign(Foreign& foreign, const std::vector<uint32_t>& clock, const void* source) {
+// The level that contains what `clock` says and that `agent` has reached `epoch`. Beyond a number of levels,
+// knowledge is no longer told apart by thread.
+uint32_t Cluster::learn_foreign(Foreign& foreign, const SharedClock& clock, uint32_t agent, uint32_t epoch) {
   constexpr size_t kMaxLevels = 64;
+  const std::pair source{clock, epoch};
   const auto seen = std::find(foreign.sources.begin(), foreign.sources.end(), source);
-  if (source != nullptr && seen != foreign.sources.end()) {
+  if (seen != foreign.sources.end() && foreign.levels.size() < kMaxLevels) {
     return static_cast<uint32_t>(seen - foreign.sources.begin()) + 1;
   }
   if (foreign.levels.size() < kMaxLevels) {
-    foreign.levels.push_back(foreign.levels.empty() ? std::make_shared<std::vector<uint32_t>>()
-                                                    : std::make_shared<std::vector<uint32_t>>(*foreign.levels.back()));
+    foreign.levels.push_back(foreign.levels.empty()
+                                 ? std::make_shared<std::vector<uint32_t>>()
+                                 : std::make_shared<std::vector<uint32_t>>(*foreign.levels.back()));
     foreign.sources.push_back(source);
   }
   std::vector<uint32_t>& known = *foreign.levels.back();
-  if (known.size() < clock.size()) known.resize(clock.size(), 0);
-  for (size_t i = 0; i < clock.size(); ++i) known[i] = std::max(known[i], clock[i]);
+  if (known.size() < clock->size()) known.resize(clock->size(), 0);
+  for (size_t i = 0; i < clock->size(); ++i) known[i] = std::max(known[i], (*clock)[i]);
+  known[agent] = std::max(known[agent], epoch);
   return static_cast<uint32_t>(foreign.levels.size());
 }
 
 void Cluster::acquire(Thread& thread, const Snapshot& snapshot) {
-  const auto learn_from = [&](uint32_t cluster, const SharedClock& clock, const void* source) {
+  const auto learn_from = [&](uint32_t cluster, const SharedClock& clock, uint32_t agent, uint32_t epoch) {
     if (cluster != id_) {
       Foreign& foreign = foreign_of(cluster);
-      learn(thread, foreign.agent, learn_foreign(foreign, *clock, source));
+      learn(thread, foreign.agent, learn_foreign(foreign, clock, agent, epoch));
       return;
     }
-    for (uint32_t agent = 0; agent < clock->size(); ++agent) learn(thread, agent, (*clock)[agent]);
+    for (uint32_t a = 0; a < clock->size(); ++a) learn(thread, a, (*clock)[a]);
+    learn(thread, agent, epoch);
   };
-  for (const auto& [cluster, clock] : snapshot.others) learn_from(cluster, clock, clock.get());
-  learn_from(snapshot.cluster, snapshot.clock, nullptr);
-  if (snapshot.cluster == id_) {
-    learn(thread, snapshot.agent, snapshot.epoch);
-  } else {
-    std::vector<uint32_t>& known = *foreign_of(snapshot.cluster).levels.back();
-    known[snapshot.agent] = std::max(known[snapshot.agent], snapshot.epoch);
-  }
+  for (const auto& [cluster, clock] : snapshot.others) learn_from(cluster, clock, 0, 0);
+  learn_from(snapshot.cluster, snapshot.clock, snapshot.agent, snapshot.epoch);
 }
 
 }  // namespace tilewright::emulator

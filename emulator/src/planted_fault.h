@@ -19,7 +19,8 @@ inline bool flips_parity(const FaultSpec* fault) {
 template <class T>
 void change(const FaultSpec* fault, T& argument) {
   if (fault == nullptr) return;
-  if (fault->action == FaultSpec::Action::add) argument = static_cast<T>(argument + static_cast<T>(fault->value));
+  if (fault->action == FaultSpec::Action::add)
+    argument = static_cast<T>(argument + static_cast<T>(fault->value));
   if (fault->action == FaultSpec::Action::replace) argument = static_cast<T>(fault->value);
 }
 

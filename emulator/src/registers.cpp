@@ -41,8 +41,8 @@ void reallocate(Thread& thread, bool increase, uint32_t registers) {
   const uint32_t current = registers_of(group);
   if (increase ? registers < current : registers > current) {
     cluster.report(ReportKind::register_budget, &thread,
-                   text("setmaxnreg.", increase ? "inc" : "dec", " to ", registers, " registers, but the warp holds ",
-                        current));
+                   text("setmaxnreg.", increase ? "inc" : "dec", " to ", registers,
+                        " registers, but the warp holds ", current));
   } else if (!increase) {
     set_registers(group, registers);
     group.cta->free_registers += (current - registers) * kGroupThreads;
@@ -69,8 +69,8 @@ void setmaxnreg(bool increase, uint32_t registers) {
   change(fault, registers);
   if (registers < kMinRegisters || registers > kMaxRegisters || registers % kRegisterStep != 0) {
     cluster.report(ReportKind::register_budget, thread,
-                   text("setmaxnreg to ", registers, " registers; the legal values are the multiples of ", kRegisterStep,
-                        " in ", kMinRegisters, "..", kMaxRegisters));
+                   text("setmaxnreg to ", registers, " registers; the legal values are the multiples of ",
+                        kRegisterStep, " in ", kMinRegisters, "..", kMaxRegisters));
     return;
   }
   follow_log(*thread, Op::setmaxnreg, registers);

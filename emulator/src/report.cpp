@@ -50,11 +50,16 @@ static_assert(kKindNames.size() == static_cast<size_t>(ReportKind::invalid_argum
 
 ReportKind kind_of(Conflict::Kind kind) {
   switch (kind) {
-    case Conflict::Kind::uninitialised: return ReportKind::uninitialised_read;
-    case Conflict::Kind::read_before_ready: return ReportKind::read_before_ready;
-    case Conflict::Kind::overwrite_in_use: return ReportKind::overwrite_in_use;
-    case Conflict::Kind::proxy: return ReportKind::missing_proxy_fence;
-    default: return ReportKind::unordered_writes;
+    case Conflict::Kind::uninitialised:
+      return ReportKind::uninitialised_read;
+    case Conflict::Kind::read_before_ready:
+      return ReportKind::read_before_ready;
+    case Conflict::Kind::overwrite_in_use:
+      return ReportKind::overwrite_in_use;
+    case Conflict::Kind::proxy:
+      return ReportKind::missing_proxy_fence;
+    default:
+      return ReportKind::unordered_writes;
   }
 }
 
@@ -62,7 +67,8 @@ ReportKind kind_of(Conflict::Kind kind) {
 
 const char* name_of(ReportKind kind) { return kKindNames[static_cast<size_t>(kind)]; }
 
-void Cluster::report(ReportKind kind, const Thread* thread, std::string message, const char* place, int stage) {
+void Cluster::report(ReportKind kind, const Thread* thread, std::string message, const char* place,
+                     int stage) {
   Report report{kind, {}, {}, -1, -1, -1, {}, place != nullptr ? place : "", stage};
   if (thread != nullptr) {
     report.block = thread->cta->block;
@@ -107,9 +113,11 @@ std::string Cluster::describe(const Cta& cta, uint32_t offset) const {
 std::string Cluster::describe(const Access& access) const {
   if (access.cluster != id_) return text("a thread of cluster ", access.cluster);
   switch (access.kind) {
-    case AccessKind::none: return "the host";
+    case AccessKind::none:
+      return "the host";
     case AccessKind::generic:
-    case AccessKind::atomic: return describe(threads[access.agent]);
+    case AccessKind::atomic:
+      return describe(threads[access.agent]);
     case AccessKind::cp_async:
       return text("cp.async group ", access.epoch, " of ", describe(threads[owner_of(access.agent)]));
     case AccessKind::copy: {
@@ -118,9 +126,10 @@ std::string Cluster::describe(const Access& access) const {
     }
     case AccessKind::mma: {
       const Warpgroup& group = groups[access.agent - threads.size()];
-      return text("wgmma group ", access.epoch, " of warps ", group.index * 4, "-", group.index * 4 + 3, " of CTA ",
-                  group.cta->rank,
-                  group.threads[0]->role != nullptr ? text(" [", group.threads[0]->role, ']') : std::string());
+      return text(
+          "wgmma group ", access.epoch, " of warps ", group.index * 4, "-", group.index * 4 + 3, " of CTA ",
+          group.cta->rank,
+          group.threads[0]->role != nullptr ? text(" [", group.threads[0]->role, ']') : std::string());
     }
     case AccessKind::bulk_read:
     case AccessKind::bulk_write:
@@ -130,14 +139,16 @@ std::string Cluster::describe(const Access& access) const {
   return {};
 }
 
-void Cluster::report_conflict(const Thread& thread, const Conflict& conflict, const std::string& where, bool write,
-                              const char* what, const char* place, int stage) {
+void Cluster::report_conflict(const Thread& thread, const Conflict& conflict, const std::string& where,
+                              bool write, const char* what, const char* place, int stage) {
   ReportKind kind = kind_of(conflict.kind);
   const bool foreign = conflict.other.kind != AccessKind::none && conflict.other.cluster != id_;
   if (foreign) kind = ReportKind::global_race;
   std::string message = text(what, write ? " writes " : " reads ", where);
   switch (conflict.kind) {
-    case Conflict::Kind::uninitialised: message += ", which nobody has written"; break;
+    case Conflict::Kind::uninitialised:
+      message += ", which nobody has written";
+      break;
     case Conflict::Kind::read_before_ready:
       message += text(" before the write by ", describe(conflict.other), " is known to be complete");
       break;
@@ -148,7 +159,9 @@ void Cluster::report_conflict(const Thread& thread, const Conflict& conflict, co
       message += text(" through the async proxy; ", describe(conflict.other),
                       " wrote it without a fence.proxy.async of its own before it signalled");
       break;
-    default: message += text(", not ordered after the write by ", describe(conflict.other)); break;
+    default:
+      message += text(", not ordered after the write by ", describe(conflict.other));
+      break;
   }
   report(kind, &thread, std::move(message), place, stage);
 }

@@ -60,8 +60,8 @@ void Cluster::wake(Thread& thread) {
   if (thread.wait == Wait::none) return;
   if (Trace* trace = launch.trace(); trace != nullptr && thread.lane == 0 && thread.wait == Wait::mbarrier) {
     const Barrier& barrier = *thread.wait_barrier;
-    trace->add({"wait", thread.cta->number, thread.index / kWarpLanes, thread.wait_step, launch.step, barrier.name,
-                barrier.stage, 0});
+    trace->add({"wait", thread.cta->number, thread.index / kWarpLanes, thread.wait_step, launch.step,
+                barrier.name, barrier.stage, 0});
   }
   thread.wait = Wait::none;
   ++launch.progress;
@@ -107,9 +107,15 @@ Thread* Cluster::next_thread() {
   if (ready_lanes_ == 0) return nullptr;
   Thread* thread = nullptr;
   switch (launch.options().schedule) {
-    case SchedulePolicy::fair: thread = next_fair(); break;
-    case SchedulePolicy::random: thread = next_random(); break;
-    case SchedulePolicy::adversarial: thread = next_by_priority(); break;
+    case SchedulePolicy::fair:
+      thread = next_fair();
+      break;
+    case SchedulePolicy::random:
+      thread = next_random();
+      break;
+    case SchedulePolicy::adversarial:
+      thread = next_by_priority();
+      break;
   }
   ready_[thread->warp->index] &= ~(1u << thread->lane);
   --ready_lanes_;
@@ -143,7 +149,8 @@ Thread* Cluster::next_random() {
   uint32_t warp = launch.random.below(count);
   while (ready_[warp] == 0) warp = warp + 1 == count ? 0 : warp + 1;
   uint32_t lanes = ready_[warp];
-  for (uint32_t skip = launch.random.below(static_cast<uint32_t>(__builtin_popcount(lanes))); skip > 0; --skip) {
+  for (uint32_t skip = launch.random.below(static_cast<uint32_t>(__builtin_popcount(lanes))); skip > 0;
+       --skip) {
     lanes &= lanes - 1;
   }
   return lane_of(threads, warps, warp, static_cast<uint32_t>(__builtin_ctz(lanes)), launch.threads_per_cta);
@@ -152,20 +159,25 @@ Thread* Cluster::next_random() {
 // The ready warp of highest priority, so that it gets as far ahead as it can; priorities change now and then.
 Thread* Cluster::next_by_priority() {
   const auto count = static_cast<uint32_t>(ready_.size());
-  if (launch.random.one_in(256)) priority_[launch.random.below(count)] = static_cast<uint32_t>(launch.random.next());
+  if (launch.random.one_in(256))
+    priority_[launch.random.below(count)] = static_cast<uint32_t>(launch.random.next());
   uint32_t best = count;
   for (uint32_t warp = 0; warp < count; ++warp) {
     if (ready_[warp] != 0 && (best == count || priority_[warp] > priority_[best])) best = warp;
   }
-  return lane_of(threads, warps, best, static_cast<uint32_t>(__builtin_ctz(ready_[best])), launch.threads_per_cta);
+  return lane_of(threads, warps, best, static_cast<uint32_t>(__builtin_ctz(ready_[best])),
+                 launch.threads_per_cta);
 }
 
 bool Cluster::wants_operation() {
   if (pending_.empty()) return false;
   switch (launch.options().schedule) {
-    case SchedulePolicy::fair: return pending_.front()->due <= launch.step;
-    case SchedulePolicy::random: return launch.random.one_in(8);
-    case SchedulePolicy::adversarial: return timing_ == Timing::mixed && launch.random.one_in(64);
+    case SchedulePolicy::fair:
+      return pending_.front()->due <= launch.step;
+    case SchedulePolicy::random:
+      return launch.random.one_in(8);
+    case SchedulePolicy::adversarial:
+      return timing_ == Timing::mixed && launch.random.one_in(64);
   }
   return false;
 }

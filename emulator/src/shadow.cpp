@@ -21,7 +21,8 @@ void for_each_granule(uint64_t begin, uint64_t end, F&& f) {
   while (begin < end) {
     const uint64_t granule = begin / 16;
     const uint64_t stop = std::min<uint64_t>(end, (granule + 1) * 16);
-    if (!f(granule, static_cast<uint32_t>(begin - granule * 16), static_cast<uint32_t>(stop - granule * 16))) {
+    if (!f(granule, static_cast<uint32_t>(begin - granule * 16),
+           static_cast<uint32_t>(stop - granule * 16))) {
       return;
     }
     begin = stop;
@@ -64,7 +65,8 @@ void Shadow::mark_initialised(uint64_t begin, uint64_t end) {
   });
 }
 
-Conflict Shadow::access(const Cluster& cluster, uint64_t begin, uint64_t end, const Actor& actor, bool write) {
+Conflict Shadow::access(const Cluster& cluster, uint64_t begin, uint64_t end, const Actor& actor,
+                        bool write) {
   Conflict first;
   for_each_granule(begin, end, [&](uint64_t granule, uint32_t from, uint32_t to) {
     Conflict found;

@@ -11,13 +11,13 @@ namespace tilewright::emulator {
 class Cluster;
 
 enum class AccessKind : uint8_t {
-  none,        // before the kernel: ordered before everything
-  generic,     // a load or store of the thread `agent`
-  atomic,      // the same, atomically: does not conflict with its like
-  cp_async,    // known once the thread has waited for the group `epoch`; agent: the thread's cp.async agent
-  copy,        // an asynchronous copy; known once phase `epoch` of the barrier `agent` is known to be complete
-  mma,         // a wgmma; known once group `epoch` of the warpgroup `agent` is
-  bulk_read,   // the source of a bulk store; agent: the thread's bulk-read agent
+  none,       // before the kernel: ordered before everything
+  generic,    // a load or store of the thread `agent`
+  atomic,     // the same, atomically: does not conflict with its like
+  cp_async,   // known once the thread has waited for the group `epoch`; agent: the thread's cp.async agent
+  copy,       // an asynchronous copy; known once phase `epoch` of the barrier `agent` is known to be complete
+  mma,        // a wgmma; known once group `epoch` of the warpgroup `agent` is
+  bulk_read,  // the source of a bulk store; agent: the thread's bulk-read agent
   bulk_write,  // its destination; agent: the thread's bulk-write agent
   reduction,   // the destination of a bulk reduction, which does not conflict with its like
 };
@@ -38,7 +38,14 @@ struct Actor {
 };
 
 struct Conflict {
-  enum class Kind : uint8_t { none, uninitialised, read_before_ready, overwrite_in_use, unordered_writes, proxy };
+  enum class Kind : uint8_t {
+    none,
+    uninitialised,
+    read_before_ready,
+    overwrite_in_use,
+    unordered_writes,
+    proxy
+  };
   Kind kind = Kind::none;
   Access other;
   uint32_t offset = 0;  // of the first offending byte

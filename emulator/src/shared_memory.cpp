@@ -27,13 +27,16 @@ SharedPlace Cluster::locate_pointer(const void* pointer) {
   return {&ctas[distance / kWindowStride], static_cast<uint32_t>(distance % kWindowStride)};
 }
 
+bool Cluster::reach_peer(const Thread& thread, const Cta& cta, const char* what) {
+  if (&cta == thread.cta || !cta.exited) return true;
+  report(ReportKind::exit_before_peer, &thread,
+         text(what, " reaches into CTA ", cta.rank, " of the cluster, which has already exited"));
+  return false;
+}
+
 bool Cluster::touch_peer(const Thread& thread, Cta& cta, const char* what) {
   if (&cta == thread.cta) return true;
-  if (cta.exited) {
-    report(ReportKind::exit_before_peer, &thread,
-           text(what, " reaches into CTA ", cta.rank, " of the cluster, which has already exited"));
-    return false;
-  }
+  if (!reach_peer(thread, cta, what)) return false;
   if (cta.peer_access.empty()) cta.peer_access.assign(threads.size(), 0);
   cta.peer_access[thread.agent] = epoch_of(thread);
   return true;
@@ -54,11 +57,12 @@ bool Cluster::check_shared(Thread& thread, SharedPlace place, uint32_t bytes, bo
 bool Cluster::check_shared(const Thread& thread, SharedPlace place, uint32_t bytes, bool write,
                            const Actor& actor, const char* what) {
   Cta& cta = *place.cta;
-  if (place.offset < kReservedShared || place.offset > cta.shared_end || bytes > cta.shared_end - place.offset) {
+  if (place.offset < kReservedShared || place.offset > cta.shared_end ||
+      bytes > cta.shared_end - place.offset) {
     report(ReportKind::out_of_bounds, &thread,
            text(what, write ? " writes " : " reads ", plural(bytes, "byte"), " at shared address ",
-                Hex{place.offset}, " of CTA ", cta.rank, "; its dynamic shared memory is [", Hex{kReservedShared},
-                ", ", Hex{cta.shared_end}, ")"));
+                Hex{place.offset}, " of CTA ", cta.rank, "; its dynamic shared memory is [",
+                Hex{kReservedShared}, ", ", Hex{cta.shared_end}, ")"));
     return false;
   }
   if (write && place.offset < cta.barriers_end && place.offset + bytes > cta.barriers_begin) {
@@ -66,8 +70,8 @@ bool Cluster::check_shared(const Thread& thread, SharedPlace place, uint32_t byt
       const int32_t index = cta.barrier_at[slot];
       if (index < 0 || !barriers[static_cast<size_t>(index)]->live) continue;
       const Barrier& barrier = *barriers[static_cast<size_t>(index)];
-      report(ReportKind::barrier_overwritten, &thread, text(what, " writes over the live ", describe(barrier)),
-             barrier.name, barrier.stage);
+      report(ReportKind::barrier_overwritten, &thread,
+             text(what, " writes over the live ", describe(barrier)), barrier.name, barrier.stage);
       return false;
     }
   }
@@ -92,7 +96,8 @@ uint32_t shared_address(const void* pointer) {
   if (thread == nullptr) return 0;
   Cluster& cluster = *thread->cluster;
   if (!cluster.in_windows(reinterpret_cast<uintptr_t>(pointer))) {
-    cluster.report(ReportKind::out_of_bounds, thread, "a pointer that is not into shared memory is taken for one");
+    cluster.report(ReportKind::out_of_bounds, thread,
+                   "a pointer that is not into shared memory is taken for one");
     return 0;
   }
   const SharedPlace place = cluster.locate_pointer(pointer);
@@ -146,8 +151,9 @@ void load_shared(uint32_t address, void* out, uint32_t bytes) {
   const SharedPlace place = cluster.locate(*thread, address);
   if (place.cta == nullptr) return;
   if (place.offset % bytes != 0) {
-    cluster.report(ReportKind::misaligned, thread,
-                   text("a load of ", bytes, " bytes from shared address ", Hex{place.offset}, " is not aligned"));
+    cluster.report(
+        ReportKind::misaligned, thread,
+        text("a load of ", bytes, " bytes from shared address ", Hex{place.offset}, " is not aligned"));
   }
   const bool inside = cluster.check_shared(*thread, place, bytes, false, "a load");
   if (cluster.launch.stopped) cluster.leave(*thread);  // before it acts on a wrong value
@@ -165,8 +171,9 @@ void store_shared(uint32_t address, const void* value, uint32_t bytes) {
   const SharedPlace place = cluster.locate(*thread, address);
   if (place.cta == nullptr) return;
   if (place.offset % bytes != 0) {
-    cluster.report(ReportKind::misaligned, thread,
-                   text("a store of ", bytes, " bytes to shared address ", Hex{place.offset}, " is not aligned"));
+    cluster.report(
+        ReportKind::misaligned, thread,
+        text("a store of ", bytes, " bytes to shared address ", Hex{place.offset}, " is not aligned"));
   }
   if (!cluster.check_shared(*thread, place, bytes, true, "a store")) return;
   std::memcpy(place.cta->window + place.offset, value, bytes);

@@ -10,10 +10,14 @@ namespace tilewright::emulator {
 /// Where the byte of an unswizzled layout lies; its own inverse.
 constexpr uint32_t swizzled(uint32_t address, Swizzle mode) {
   switch (mode) {
-    case Swizzle::b128: return address ^ ((address >> 3) & 0x70);
-    case Swizzle::b64: return address ^ ((address >> 3) & 0x30);
-    case Swizzle::b32: return address ^ ((address >> 3) & 0x10);
-    case Swizzle::none: break;
+    case Swizzle::b128:
+      return address ^ ((address >> 3) & 0x70);
+    case Swizzle::b64:
+      return address ^ ((address >> 3) & 0x30);
+    case Swizzle::b32:
+      return address ^ ((address >> 3) & 0x10);
+    case Swizzle::none:
+      break;
   }
   return address;
 }

@@ -53,14 +53,14 @@ struct GroupedOperations {
     uint32_t unread = 0;  // operations whose source was not read yet
     uint32_t unfinished = 0;
   };
-  uint32_t agent = kNoAgent;       // epoch g: all of groups 1..g are complete
-  uint32_t read_agent = kNoAgent;  // bulk stores only: their sources are read
-  std::vector<Group> groups;       // groups[g - 1]
-  bool open = false;               // the last one still takes operations
-  std::vector<uint32_t> commits;   // groups that existed at each commit
-  uint32_t waited = 0;             // groups that a wait proved complete
-  uint32_t read_waited = 0;        // or, for bulk stores, read
-  uint32_t covered = 0;      // groups that a wait or an mbarrier arrival of the thread accounts for
+  uint32_t agent = kNoAgent;          // epoch g: all of groups 1..g are complete
+  uint32_t read_agent = kNoAgent;     // bulk stores only: their sources are read
+  std::vector<Group> groups;          // groups[g - 1]
+  bool open = false;                  // the last one still takes operations
+  std::vector<uint32_t> commits;      // groups that existed at each commit
+  uint32_t waited = 0;                // groups that a wait proved complete
+  uint32_t read_waited = 0;           // or, for bulk stores, read
+  uint32_t covered = 0;               // groups that a wait or an mbarrier arrival of the thread accounts for
   std::vector<uint32_t> wait_epochs;  // cp.async: the thread's epoch when it had waited for group g
 
   Group& open_group() {
@@ -95,19 +95,19 @@ struct WarpMeeting {
 
 struct Warp {
   Cta* cta = nullptr;
-  uint32_t index = 0;        // in the cluster
-  uint32_t lanes = 0;        // mask of the lanes that exist
+  uint32_t index = 0;  // in the cluster
+  uint32_t lanes = 0;  // mask of the lanes that exist
   uint32_t exited_lanes = 0;
-  uint32_t registers = 0;    // per thread
+  uint32_t registers = 0;  // per thread
   std::vector<WarpMeeting> meetings;
 };
 
 /// Accumulators of a warpgroup between the first wgmma that uses them and the last that completes.
 struct AccumulatorSet {
   std::array<uint32_t*, kGroupThreads> registers{};
-  uint32_t words = 0;             // per thread
-  std::vector<uint32_t> values;   // [row][column], 64 x n
-  uint32_t operations = 0;        // issued, not executed
+  uint32_t words = 0;            // per thread
+  std::vector<uint32_t> values;  // [row][column], 64 x n
+  uint32_t operations = 0;       // issued, not executed
 };
 
 struct WgmmaOperation {
@@ -122,7 +122,7 @@ struct WgmmaOperation {
 
 struct Warpgroup {
   Cta* cta = nullptr;
-  uint32_t index = 0;  // in the CTA
+  uint32_t index = 0;     // in the CTA
   bool complete = false;  // four full warps
   // The operation that some of its threads have reached.
   Op meeting = Op::count_;
@@ -138,7 +138,7 @@ struct Warpgroup {
   uint64_t issued = 0, executed = 0;
   std::vector<std::unique_ptr<AccumulatorSet>> accumulators;
 
-  uint64_t acquires = 0;       // changes when a thread of the group learns something
+  uint64_t acquires = 0;  // changes when a thread of the group learns something
   uint64_t common_version = ~0ull;
   std::vector<uint32_t> common;  // what every thread knows, at common_version
 };
@@ -153,7 +153,7 @@ struct Thread {
   uint32_t index = 0;  // in the CTA
   uint32_t agent = 0;  // in the cluster; also its clock
   uint32_t lane = 0;
-  Index3 position;     // threadIdx
+  Index3 position;  // threadIdx
   const char* role = nullptr;
   bool exited = false;
 
@@ -163,18 +163,19 @@ struct Thread {
   uint32_t wait_value = 0;  // parity, barrier id, group or register number
   bool wait_read_only = false;
 
-  bool cluster_arrived = false;  // at the cluster barrier, in the running phase
-  bool cluster_waits = false;    // that phase has completed, cluster_wait is still to come
+  bool cluster_arrived = false;        // at the cluster barrier, in the running phase
+  bool cluster_waits = false;          // that phase has completed, cluster_wait is still to come
   std::vector<uint32_t> proxy_fences;  // own epochs that ended with fence.proxy.async
   std::vector<uint32_t> init_fences;   // the same for fence.mbarrier_init
   uint32_t fence_clock = kNoAgent;     // what it knew at its last release fence
 
   GroupedOperations bulk, copies;
+  uint32_t remote_copy_epoch = 0;  // when it last issued a copy into another CTA
 
   uint32_t log_position = 0;      // in Warpgroup::log
   uint32_t groups_committed = 0;  // wgmma groups
   uint32_t groups_waited = 0;
-  uint64_t wgmmas = 0;            // executed by this thread
+  uint64_t wgmmas = 0;  // executed by this thread
   bool wgmma_fenced = false;
   std::vector<RegisterRange> registers;
 
@@ -188,10 +189,11 @@ struct Thread {
     bool accumulate = false;
   } exchange;
 
-  uint64_t accesses = 0;           // since its last machine operation
-  std::shared_ptr<std::vector<uint32_t>> published;  // its clock as of `published_version` (Warpgroup::acquires)
+  uint64_t accesses = 0;  // since its last machine operation
+  std::shared_ptr<std::vector<uint32_t>>
+      published;  // its clock as of `published_version` (Warpgroup::acquires)
   uint64_t published_version = 0;
-  const void* polled = nullptr;    // the variable it read last
+  const void* polled = nullptr;  // the variable it read last
   uint32_t fault_matches = 0;
 };
 

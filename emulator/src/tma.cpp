@@ -17,9 +17,9 @@ constexpr uint32_t kBoxAlignment = 128;
 
 // One row of a box: its elements in dimension 0.
 struct BoxRow {
-  uint32_t image_offset;     // in the dense box image
-  std::byte* global;         // address of its first element inside the tensor; null when the row lies outside
-  uint32_t begin, end;       // bytes of the row that lie inside
+  uint32_t image_offset;  // in the dense box image
+  std::byte* global;      // address of its first element inside the tensor; null when the row lies outside
+  uint32_t begin, end;    // bytes of the row that lie inside
 };
 
 uint32_t row_bytes(const TensorMapSpec& spec) { return spec.box[0] * size_of(spec.type); }
@@ -67,19 +67,29 @@ void load_row(const std::byte* window, uint32_t address, Swizzle mode, std::byte
 template <class T>
 T reduced(T old, T value, Reduction op) {
   switch (op) {
-    case Reduction::add: return static_cast<T>(old + value);
-    case Reduction::min: return std::min(old, value);
-    case Reduction::max: return std::max(old, value);
-    default: break;
+    case Reduction::add:
+      return static_cast<T>(old + value);
+    case Reduction::min:
+      return std::min(old, value);
+    case Reduction::max:
+      return std::max(old, value);
+    default:
+      break;
   }
   if constexpr (std::is_integral_v<T>) {
     switch (op) {
-      case Reduction::inc: return old >= value ? T{0} : static_cast<T>(old + 1);
-      case Reduction::dec: return old == 0 || old > value ? value : static_cast<T>(old - 1);
-      case Reduction::bit_and: return static_cast<T>(old & value);
-      case Reduction::bit_or: return static_cast<T>(old | value);
-      case Reduction::bit_xor: return static_cast<T>(old ^ value);
-      default: break;
+      case Reduction::inc:
+        return old >= value ? T{0} : static_cast<T>(old + 1);
+      case Reduction::dec:
+        return old == 0 || old > value ? value : static_cast<T>(old - 1);
+      case Reduction::bit_and:
+        return static_cast<T>(old & value);
+      case Reduction::bit_or:
+        return static_cast<T>(old | value);
+      case Reduction::bit_xor:
+        return static_cast<T>(old ^ value);
+      default:
+        break;
     }
   }
   return old;
@@ -109,17 +119,27 @@ void reduce_as_half(std::byte* global, const std::byte* source, uint32_t bytes, 
 
 void reduce_row(TmaType type, std::byte* global, const std::byte* source, uint32_t bytes, Reduction op) {
   switch (type) {
-    case TmaType::u8: return reduce_as<uint8_t>(global, source, bytes, op);
-    case TmaType::u16: return reduce_as<uint16_t>(global, source, bytes, op);
-    case TmaType::u32: return reduce_as<uint32_t>(global, source, bytes, op);
-    case TmaType::s32: return reduce_as<int32_t>(global, source, bytes, op);
-    case TmaType::u64: return reduce_as<uint64_t>(global, source, bytes, op);
-    case TmaType::s64: return reduce_as<int64_t>(global, source, bytes, op);
-    case TmaType::f16: return reduce_as_half<f16>(global, source, bytes, op);
-    case TmaType::bf16: return reduce_as_half<bf16>(global, source, bytes, op);
-    case TmaType::f64: return reduce_as<double>(global, source, bytes, op);
+    case TmaType::u8:
+      return reduce_as<uint8_t>(global, source, bytes, op);
+    case TmaType::u16:
+      return reduce_as<uint16_t>(global, source, bytes, op);
+    case TmaType::u32:
+      return reduce_as<uint32_t>(global, source, bytes, op);
+    case TmaType::s32:
+      return reduce_as<int32_t>(global, source, bytes, op);
+    case TmaType::u64:
+      return reduce_as<uint64_t>(global, source, bytes, op);
+    case TmaType::s64:
+      return reduce_as<int64_t>(global, source, bytes, op);
+    case TmaType::f16:
+      return reduce_as_half<f16>(global, source, bytes, op);
+    case TmaType::bf16:
+      return reduce_as_half<bf16>(global, source, bytes, op);
+    case TmaType::f64:
+      return reduce_as<double>(global, source, bytes, op);
     case TmaType::f32:
-    case TmaType::tf32: return reduce_as<float>(global, source, bytes, op);
+    case TmaType::tf32:
+      return reduce_as<float>(global, source, bytes, op);
   }
 }
 
@@ -135,8 +155,9 @@ bool read_map(Thread& thread, const TensorMap* map, int rank, const char* what, 
   operation.map_at_issue = *map;
   operation.spec = decode_for_emulator(*map);
   if (operation.spec.rank != rank || rank < 1 || rank > 5) {
-    cluster.report(ReportKind::invalid_argument, &thread,
-                   text(what, " with ", rank, " coordinates through a tensor map of rank ", operation.spec.rank));
+    cluster.report(
+        ReportKind::invalid_argument, &thread,
+        text(what, " with ", rank, " coordinates through a tensor map of rank ", operation.spec.rank));
     return false;
   }
   return true;
@@ -146,15 +167,16 @@ bool check_box_address(Thread& thread, SharedPlace place, const TensorMapSpec& s
   const uint32_t alignment = std::max(kBoxAlignment, swizzle_atom(spec.swizzle));
   if (place.offset % alignment == 0) return true;
   const NamedRegion* region = thread.cluster->region_at(*place.cta, place.offset);
-  thread.cluster->report(ReportKind::misaligned, &thread,
-                         text(what, " at ", thread.cluster->describe(*place.cta, place.offset), " is not aligned to ",
-                              alignment, " bytes, which ",
-                              spec.swizzle == Swizzle::none ? "a box" : "the atom of its swizzle", " needs"),
-                         region != nullptr ? region->name : nullptr, region != nullptr ? region->stage : -1);
+  thread.cluster->report(
+      ReportKind::misaligned, &thread,
+      text(what, " at ", thread.cluster->describe(*place.cta, place.offset), " is not aligned to ", alignment,
+           " bytes, which ", spec.swizzle == Swizzle::none ? "a box" : "the atom of its swizzle", " needs"),
+      region != nullptr ? region->name : nullptr, region != nullptr ? region->stage : -1);
   return false;
 }
 
-bool check_rows(Thread& thread, const AsyncOperation& operation, bool write, const Access& access, const char* what) {
+bool check_rows(Thread& thread, const AsyncOperation& operation, bool write, const Access& access,
+                const char* what) {
   Cluster& cluster = *thread.cluster;
   const Actor actor{cluster.clock_of(thread), access, !write};
   bool inside = true;
@@ -165,7 +187,8 @@ bool check_rows(Thread& thread, const AsyncOperation& operation, bool write, con
   return inside;
 }
 
-void issue_store(const TensorMap* map, uint32_t src, const int32_t* coords, int rank, Op op, Reduction reduction) {
+void issue_store(const TensorMap* map, uint32_t src, const int32_t* coords, int rank, Op op,
+                 Reduction reduction) {
   Thread* thread = current_thread;
   if (thread == nullptr) return;
   Cluster& cluster = *thread->cluster;
@@ -225,8 +248,9 @@ void execute_tensor_load(Cluster& cluster, AsyncOperation& operation) {
   });
   if (Trace* trace = cluster.launch.trace(); trace != nullptr) {
     const NamedRegion* region = cluster.region_at(*operation.cta, operation.shared);
-    trace->add({"load", operation.issuer->cta->number, Trace::kLoads, operation.issue_step, cluster.launch.step + 1,
-                region != nullptr ? region->name : nullptr, region != nullptr ? region->stage : -1, operation.bytes});
+    trace->add({"load", operation.issuer->cta->number, Trace::kLoads, operation.issue_step,
+                cluster.launch.step + 1, region != nullptr ? region->name : nullptr,
+                region != nullptr ? region->stage : -1, operation.bytes});
   }
   for (Cta& cta : cluster.ctas) {
     if ((operation.destinations >> cta.rank & 1) != 0) deliver(cluster, operation, cta, operation.bytes);
@@ -237,7 +261,8 @@ void read_tensor_box(const Cta& cta, AsyncOperation& operation) {
   const uint32_t bytes = row_bytes(operation.spec);
   operation.data.resize(operation.bytes);
   for (uint32_t offset = 0; offset < operation.bytes; offset += bytes) {
-    load_row(cta.window, operation.shared + offset, operation.spec.swizzle, operation.data.data() + offset, bytes);
+    load_row(cta.window, operation.shared + offset, operation.spec.swizzle, operation.data.data() + offset,
+             bytes);
   }
 }
 
@@ -280,7 +305,8 @@ void tma_load(uint32_t dst, const TensorMap* map, uint32_t bar, const int32_t* c
   if (!access || !check_rows(*thread, operation, false, *access, kWhat)) return;
   // The descriptor is read when the copy executes: until then it must not change.
   const Actor reader{cluster.clock_of(*thread), *access};
-  if (!cluster.check_global(*thread, map, sizeof(TensorMap), false, reader, "the descriptor of a TMA load")) return;
+  if (!cluster.check_global(*thread, map, sizeof(TensorMap), false, reader, "the descriptor of a TMA load"))
+    return;
   cluster.submit(operation);
 }
 
@@ -297,8 +323,9 @@ void tma_prefetch(const TensorMap* map, const int32_t*, int rank) {
   if (thread == nullptr) return;
   thread->cluster->begin(*thread, Op::tma_prefetch);
   if (decode_for_emulator(*map).rank != rank) {
-    thread->cluster->report(ReportKind::invalid_argument, thread,
-                            text("a TMA prefetch with ", rank, " coordinates through a tensor map of another rank"));
+    thread->cluster->report(
+        ReportKind::invalid_argument, thread,
+        text("a TMA prefetch with ", rank, " coordinates through a tensor map of another rank"));
   }
 }
 

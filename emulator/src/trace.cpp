@@ -48,8 +48,9 @@ std::string Trace::json() const {
     std::string name = span.name;
     if (span.place != nullptr) name += text(' ', span.place);
     if (span.place != nullptr && span.stage >= 0) name += text('[', span.stage, ']');
-    result += text("{\"name\":", quoted(name), ",\"ph\":\"X\",\"pid\":", span.process, ",\"tid\":", span.track,
-                   ",\"ts\":", span.begin, ",\"dur\":", std::max<uint64_t>(span.end - span.begin, 1));
+    result +=
+        text("{\"name\":", quoted(name), ",\"ph\":\"X\",\"pid\":", span.process, ",\"tid\":", span.track,
+             ",\"ts\":", span.begin, ",\"dur\":", std::max<uint64_t>(span.end - span.begin, 1));
     if (span.bytes != 0) result += text(",\"args\":{\"bytes\":", span.bytes, '}');
     result += "},\n";
   }

@@ -14,11 +14,11 @@ namespace tilewright::emulator {
 class Trace {
  public:
   struct Span {
-    const char* name;    // a literal
-    uint32_t process;    // linear block index
+    const char* name;  // a literal
+    uint32_t process;  // linear block index
     uint32_t track;
     uint64_t begin, end;
-    const char* place;   // may be null; copied
+    const char* place;  // may be null; copied
     int stage;
     uint64_t bytes;
   };

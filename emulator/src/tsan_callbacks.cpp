@@ -1,5 +1,5 @@
-// The loads and stores of kernels. Kernel translation units are compiled with -fsanitize=thread and linked with these
-// functions instead of the sanitizer's runtime; an access outside of a kernel returns at once.
+// The loads and stores of kernels. Kernel translation units are compiled with -fsanitize=thread and linked
+// with these functions instead of the sanitizer's runtime; an access outside of a kernel returns at once.
 #include <cstddef>
 #include <cstdint>
 
@@ -9,8 +9,8 @@
 namespace tilewright::emulator {
 namespace {
 
-// Functions of the standard library may be linked in their instrumented form: while the machine itself works, accesses
-// are its own.
+// Functions of the standard library may be linked in their instrumented form: while the machine itself works,
+// accesses are its own.
 class OwnWork {
  public:
   explicit OwnWork(Thread& thread) : thread_(thread) { current_thread = nullptr; }
@@ -35,9 +35,9 @@ void check_registers(Thread& thread, uintptr_t address, uint32_t bytes, bool wri
         range.operand ? ReportKind::operand_register_in_flight : ReportKind::accumulator_in_flight;
     thread.cluster->report(
         kind, &thread,
-        text(write ? "writes " : "reads ", range.operand ? "A registers" : "an accumulator register", " (offset ",
-             begin - range.begin, " bytes) of wgmma group ", range.group, ", which it has waited for only up to group ",
-             thread.groups_waited));
+        text(write ? "writes " : "reads ", range.operand ? "A registers" : "an accumulator register",
+             " (offset ", begin - range.begin, " bytes) of wgmma group ", range.group,
+             ", which it has waited for only up to group ", thread.groups_waited));
     break;
   }
 }
@@ -92,13 +92,13 @@ void __tsan_func_exit() {}
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 
-#define TILEWRIGHT_TSAN_ACCESSES(bytes)                                                       \
-  void __tsan_read##bytes(void* address) { on_access(address, bytes, false); }                \
-  void __tsan_write##bytes(void* address) { on_access(address, bytes, true); }                \
-  void __tsan_unaligned_read##bytes(void* address) { on_access(address, bytes, false); }      \
-  void __tsan_unaligned_write##bytes(void* address) { on_access(address, bytes, true); }      \
-  void __tsan_volatile_read##bytes(void* address) { on_access(address, bytes, false); }       \
-  void __tsan_volatile_write##bytes(void* address) { on_access(address, bytes, true); }       \
+#define TILEWRIGHT_TSAN_ACCESSES(bytes)                                                           \
+  void __tsan_read##bytes(void* address) { on_access(address, bytes, false); }                    \
+  void __tsan_write##bytes(void* address) { on_access(address, bytes, true); }                    \
+  void __tsan_unaligned_read##bytes(void* address) { on_access(address, bytes, false); }          \
+  void __tsan_unaligned_write##bytes(void* address) { on_access(address, bytes, true); }          \
+  void __tsan_volatile_read##bytes(void* address) { on_access(address, bytes, false); }           \
+  void __tsan_volatile_write##bytes(void* address) { on_access(address, bytes, true); }           \
   void __tsan_unaligned_volatile_read##bytes(void* address) { on_access(address, bytes, false); } \
   void __tsan_unaligned_volatile_write##bytes(void* address) { on_access(address, bytes, true); }
 TILEWRIGHT_TSAN_ACCESSES(1)
@@ -108,6 +108,10 @@ TILEWRIGHT_TSAN_ACCESSES(8)
 TILEWRIGHT_TSAN_ACCESSES(16)
 #undef TILEWRIGHT_TSAN_ACCESSES
 
-void __tsan_read_range(void* address, size_t bytes) { on_access(address, static_cast<uint32_t>(bytes), false); }
-void __tsan_write_range(void* address, size_t bytes) { on_access(address, static_cast<uint32_t>(bytes), true); }
+void __tsan_read_range(void* address, size_t bytes) {
+  on_access(address, static_cast<uint32_t>(bytes), false);
+}
+void __tsan_write_range(void* address, size_t bytes) {
+  on_access(address, static_cast<uint32_t>(bytes), true);
+}
 }

@@ -66,7 +66,8 @@ void gather_registers(AccumulatorSet& set, const WgmmaInstruction& instruction) 
     for (uint32_t i = 0; i < n / 2; ++i) {
       const Position at = position_of(t, i);
       uint32_t& value = set.values[at.row * n + at.column];
-      value = instruction.d == AccumulatorType::f16 ? registers[i / 2] >> 16 * (i % 2) & 0xFFFF : registers[i];
+      value =
+          instruction.d == AccumulatorType::f16 ? registers[i / 2] >> 16 * (i % 2) & 0xFFFF : registers[i];
     }
   }
 }
@@ -91,7 +92,9 @@ void scatter_registers(const AccumulatorSet& set, const WgmmaInstruction& instru
 
 // A result that costs nothing: 1 in the accumulator's type.
 void store_ones(const AccumulatorSet& set, AccumulatorType type) {
-  const uint32_t one = type == AccumulatorType::f32 ? 0x3F800000u : type == AccumulatorType::f16 ? 0x3C003C00u : 1u;
+  const uint32_t one = type == AccumulatorType::f32   ? 0x3F800000u
+                       : type == AccumulatorType::f16 ? 0x3C003C00u
+                                                      : 1u;
   for (uint32_t* registers : set.registers) std::fill_n(registers, set.words, one);
 }
 
@@ -124,7 +127,8 @@ void gather_operand(const Cta& cta, uint64_t descriptor, uint32_t first_row, uin
 }
 
 // Checks an operand's descriptor and its data.
-void check_operand(Thread& thread, uint64_t bits, uint32_t rows, bool mn_major, const Actor& actor, char name) {
+void check_operand(Thread& thread, uint64_t bits, uint32_t rows, bool mn_major, const Actor& actor,
+                   char name) {
   Cluster& cluster = *thread.cluster;
   const MatrixDescriptor descriptor(bits);
   const std::string what = text("wgmma operand ", name);
@@ -133,18 +137,20 @@ void check_operand(Thread& thread, uint64_t bits, uint32_t rows, bool mn_major, 
   const char* place = region != nullptr ? region->name : nullptr;
   const int stage = region != nullptr ? region->stage : -1;
   if (!descriptor.reserved_zero || descriptor.base_offset != 0) {
-    cluster.report(ReportKind::descriptor, &thread,
-                   text(what, ": descriptor ", Hex{bits}, " has a base offset or reserved bits that are not zero"), place,
-                   stage);
+    cluster.report(
+        ReportKind::descriptor, &thread,
+        text(what, ": descriptor ", Hex{bits}, " has a base offset or reserved bits that are not zero"),
+        place, stage);
     return;
   }
   const uint32_t atom = swizzle_atom(descriptor.swizzle), width = swizzle_width(descriptor.swizzle);
-  const bool misplaced = descriptor.swizzle != Swizzle::none &&
-                         (mn_major ? descriptor.start % atom != 0 : descriptor.start % atom + kRowBytes > width);
+  const bool misplaced =
+      descriptor.swizzle != Swizzle::none &&
+      (mn_major ? descriptor.start % atom != 0 : descriptor.start % atom + kRowBytes > width);
   if (misplaced) {
     cluster.report(ReportKind::descriptor, &thread,
-                   text(what, " starts at ", cluster.describe(*start.cta, start.offset), ", from where its ", kRowBytes,
-                        " bytes of K leave the first row of a ", atom, "-byte swizzle atom"),
+                   text(what, " starts at ", cluster.describe(*start.cta, start.offset), ", from where its ",
+                        kRowBytes, " bytes of K leave the first row of a ", atom, "-byte swizzle atom"),
                    place, stage);
   }
   bool good = true;
@@ -177,9 +183,10 @@ void take_registers(Thread& thread, const void* data, uint32_t bytes, bool opera
     std::erase_if(thread.registers, [&](const RegisterRange& other) {
       if (other.end <= begin || other.begin >= end) return false;
       if (other.group > thread.groups_waited && !operand && !other.operand && !other.fenced) {
-        cluster.report(ReportKind::missing_wgmma_fence, &thread,
-                       "wgmma uses accumulators of which a part is in flight for a wgmma of another shape, with no "
-                       "wgmma.fence between them");
+        cluster.report(
+            ReportKind::missing_wgmma_fence, &thread,
+            "wgmma uses accumulators of which a part is in flight for a wgmma of another shape, with no "
+            "wgmma.fence between them");
       }
       return true;
     });
@@ -232,8 +239,9 @@ void check_agreement(Thread& thread) {
                       theirs.accumulate == mine.accumulate && theirs.value == mine.value &&
                       (theirs.operand == nullptr) == (mine.operand == nullptr);
     if (same) continue;
-    thread.cluster->report(ReportKind::non_uniform, &thread,
-                           text("wgmma with another descriptor, shape or scale-d than ", thread.cluster->describe(*other)));
+    thread.cluster->report(
+        ReportKind::non_uniform, &thread,
+        text("wgmma with another descriptor, shape or scale-d than ", thread.cluster->describe(*other)));
     return;
   }
 }
@@ -242,7 +250,8 @@ void issue(Thread& thread, const WgmmaInstruction& instruction) {
   Cluster& cluster = *thread.cluster;
   Warpgroup& group = *thread.group;
   check_agreement(thread);
-  // In order, like the hardware: with another shape on the same registers, what was issued before executes first.
+  // In order, like the hardware: with another shape on the same registers, what was issued before executes
+  // first.
   if (overlaps_another_shape(group, words_of(instruction))) cluster.drain_wgmma(thread);
   WgmmaOperation& operation = group.queue.emplace_back();
   operation.instruction = instruction;
@@ -261,7 +270,8 @@ void issue(Thread& thread, const WgmmaInstruction& instruction) {
   if (operation.a_registers[0] == nullptr) {
     check_operand(first, operation.desc_a, kRows, instruction.transpose_a, actor, 'A');
   }
-  check_operand(first, operation.desc_b, static_cast<uint32_t>(instruction.n), instruction.transpose_b, actor, 'B');
+  check_operand(first, operation.desc_b, static_cast<uint32_t>(instruction.n), instruction.transpose_b, actor,
+                'B');
   ++group.issued;
   cluster.launch.count(Op::wgmma);
   AsyncOperation& token = cluster.new_operation(AsyncKind::wgmma, thread);
@@ -319,13 +329,16 @@ void Cluster::execute_wgmma(Warpgroup& group, bool one_slice) {
     }
   }
   if (Trace* trace = launch.trace(); trace != nullptr) {
-    trace->add({"wgmma", group.cta->number, Trace::kTensorCore + group.index, operation.issue_step, launch.step + 1,
-                nullptr, -1, 0});
+    const NamedRegion* region = region_at(*group.cta, MatrixDescriptor(operation.desc_b).start);
+    trace->add({"wgmma", group.cta->number, Trace::kTensorCore + group.index, operation.issue_step,
+                launch.step + 1, region != nullptr ? region->name : nullptr,
+                region != nullptr ? region->stage : -1, 0});
   }
   group.queue.pop_front();
   ++group.executed;
   for (Thread* thread : group.threads) {
-    if (thread->wait == Wait::mma_group && group.executed >= group.group_ends[thread->wait_value - 1]) wake(*thread);
+    if (thread->wait == Wait::mma_group && group.executed >= group.group_ends[thread->wait_value - 1])
+      wake(*thread);
   }
 }
 
@@ -396,7 +409,8 @@ void wgmma(const WgmmaInstruction& instruction, void* d, const uint32_t* a_regis
   thread->exchange.desc_b = desc_b;
   thread->exchange.accumulate = accumulate;
   thread->exchange.value = static_cast<uint64_t>(instruction.n) | static_cast<uint64_t>(instruction.a) << 16 |
-                           static_cast<uint64_t>(instruction.b) << 24 | static_cast<uint64_t>(instruction.d) << 32;
+                           static_cast<uint64_t>(instruction.b) << 24 |
+                           static_cast<uint64_t>(instruction.d) << 32;
   if (!meet_warpgroup(*thread, Op::wgmma)) return;
   if (thread->group->complete) issue(*thread, instruction);
   part_warpgroup(*thread);

@@ -60,9 +60,12 @@ inline std::vector<MachineOptions> schedules(MachineOptions options = {}) {
 
 inline const char* name_of(SchedulePolicy policy) {
   switch (policy) {
-    case SchedulePolicy::fair: return "fair";
-    case SchedulePolicy::random: return "random";
-    case SchedulePolicy::adversarial: return "adversarial";
+    case SchedulePolicy::fair:
+      return "fair";
+    case SchedulePolicy::random:
+      return "random";
+    case SchedulePolicy::adversarial:
+      return "adversarial";
   }
   return "";
 }
@@ -95,7 +98,8 @@ class Emulator : public testing::Test {
 
   /// No schedule gives a report; `check` looks at the results of each.
   template <class Kernel, class Check>
-  void expect_clean(const Grid& grid, const Kernel& kernel, const Check& check, const MachineOptions& base = {}) {
+  void expect_clean(const Grid& grid, const Kernel& kernel, const Check& check,
+                    const MachineOptions& base = {}) {
     for (const MachineOptions& options : schedules(base)) {
       SCOPED_TRACE(std::string(name_of(options.schedule)) + " seed " + std::to_string(options.seed));
       const LaunchResult result = run(options, grid, kernel);
@@ -146,8 +150,10 @@ T* shared_as(uint32_t address) {
   return static_cast<T*>(shared_pointer(address));
 }
 
-/// One thread initialises barriers of the given counts, 8 bytes apart from `address`; then the block may use them.
-inline void init_barriers(uint32_t address, std::initializer_list<uint32_t> counts, bool whole_cluster = false) {
+/// One thread initialises barriers of the given counts, 8 bytes apart from `address`; then the block may use
+/// them.
+inline void init_barriers(uint32_t address, std::initializer_list<uint32_t> counts,
+                          bool whole_cluster = false) {
   if (thread_id() == 0) {
     for (const uint32_t count : counts) {
       mbarrier_init(address, count);

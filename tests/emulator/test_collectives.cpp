@@ -213,16 +213,19 @@ TEST_F(Collectives, RegistersMoveBetweenWarpgroups) {
   using Action = FaultSpec::Action;
   expect_clean(grid, kernel);
   const Report budget = expect_fault(
-      {ReportKind::register_budget}, {.op = Op::setmaxnreg, .role = "consumer", .action = Action::replace, .value = 248},
-      grid, kernel);
+      {ReportKind::register_budget},
+      {.op = Op::setmaxnreg, .role = "consumer", .action = Action::replace, .value = 248}, grid, kernel);
   EXPECT_NE(budget.message.find("65536"), std::string::npos) << budget.message;
   expect_fault({ReportKind::register_budget}, {.op = Op::setmaxnreg, .role = "producer"}, grid, kernel);
   expect_fault({ReportKind::register_budget},
-               {.op = Op::setmaxnreg, .role = "producer", .action = Action::replace, .value = 36}, grid, kernel);
+               {.op = Op::setmaxnreg, .role = "producer", .action = Action::replace, .value = 36}, grid,
+               kernel);
   expect_fault({ReportKind::register_budget},
-               {.op = Op::setmaxnreg, .role = "producer", .action = Action::replace, .value = 16}, grid, kernel);
+               {.op = Op::setmaxnreg, .role = "producer", .action = Action::replace, .value = 16}, grid,
+               kernel);
   expect_fault({ReportKind::register_budget},
-               {.op = Op::setmaxnreg, .role = "producer", .action = Action::replace, .value = 176}, grid, kernel);
+               {.op = Op::setmaxnreg, .role = "producer", .action = Action::replace, .value = 176}, grid,
+               kernel);
   expect_fault({ReportKind::non_uniform}, {.op = Op::setmaxnreg, .thread = 130}, grid, kernel);
 }
 
@@ -231,7 +234,8 @@ TEST_F(Collectives, MatricesKeepTheirFragments) {
   auto kernel = [&] {
     const uint32_t row = kData + 16 * lane_id();
     uint32_t registers[4];
-    for (uint32_t j = 0; j < 4; ++j) registers[j] = 64 * j + 2 * lane_id();  // low half; the high half stays 0
+    for (uint32_t j = 0; j < 4; ++j)
+      registers[j] = 64 * j + 2 * lane_id();  // low half; the high half stays 0
     stmatrix(row, registers, 4, false);
     sync_warp(kAll);
     uint16_t element = 0;  // matrix lane / 8, row lane % 8, column 4
@@ -249,8 +253,8 @@ TEST_F(Collectives, MatricesKeepTheirFragments) {
     EXPECT_EQ(shared[8][1] & 0xFFFF, 64u + 2 * 1);
     EXPECT_EQ(shared[8][1] >> 16, 64u + 2 * 5);
   });
-  expect_fault({ReportKind::misaligned}, {.op = Op::stmatrix, .action = FaultSpec::Action::add, .value = 8}, {.threads = 32},
-               kernel);
+  expect_fault({ReportKind::misaligned}, {.op = Op::stmatrix, .action = FaultSpec::Action::add, .value = 8},
+               {.threads = 32}, kernel);
   expect_fault({ReportKind::non_uniform}, {.op = Op::stmatrix, .thread = 5}, {.threads = 32}, kernel);
 }
 

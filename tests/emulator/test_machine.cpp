@@ -24,7 +24,8 @@ class PrintExploration : public testing::Environment {
 class MachineTest : public Emulator {
  protected:
   Expected<LaunchResult> launch(const LaunchConfig& config) {
-    return machine_.launch(config, [](void*) {}, nullptr);
+    return machine_.launch(
+        config, [](void*) {}, nullptr);
   }
 };
 
@@ -84,7 +85,8 @@ struct Exchange {
 TEST_F(MachineTest, ASeedGivesOneSchedule) {
   const Exchange kernel{static_cast<std::byte*>(machine_.allocate_global(512))};
   uint64_t different = 0;
-  for (const SchedulePolicy policy : {SchedulePolicy::fair, SchedulePolicy::random, SchedulePolicy::adversarial}) {
+  for (const SchedulePolicy policy :
+       {SchedulePolicy::fair, SchedulePolicy::random, SchedulePolicy::adversarial}) {
     uint64_t previous = 0;
     for (uint64_t seed = 0; seed < 8; ++seed) {
       MachineOptions options;
@@ -140,7 +142,10 @@ TEST_F(MachineTest, LaunchReturnsTheFirstReport) {
   MachineOptions options;
   options.max_reports = 3;
   machine_.set_options(options);
-  LaunchConfig config{.kernel_name = "demo", .grid = {1, 1, 1}, .block = {32, 1, 1}, .shared_bytes = 64,
+  LaunchConfig config{.kernel_name = "demo",
+                      .grid = {1, 1, 1},
+                      .block = {32, 1, 1},
+                      .shared_bytes = 64,
                       .machine = &machine_};
   const Status status = emulator::launch(
       config,
@@ -159,7 +164,9 @@ TEST_F(MachineTest, LaunchReturnsTheFirstReport) {
   EXPECT_EQ(machine_.last_result().reports[0].role, "writer");
   // The machine is as good as new.
   config.shared_bytes = 128;
-  EXPECT_FALSE(emulator::launch(config, [](void*) { sync_warp(kAll); }, nullptr).has_value());
+  EXPECT_FALSE(emulator::launch(
+                   config, [](void*) { sync_warp(kAll); }, nullptr)
+                   .has_value());
 }
 
 TEST_F(MachineTest, AnEndlessLoopOverMemoryIsReported) {
@@ -204,8 +211,8 @@ TEST_F(MachineTest, TheTimelineShowsRolesAndUnits) {
   });
   ASSERT_TRUE(result.reports.empty()) << result.reports[0].message;
   const std::string json = machine_.trace_json();
-  for (const char* part : {"\"traceEvents\"", "bulk load tile[2]", "wait full[1]", "warp 0 loader", "warp 3 reader",
-                           "TMA loads", "\"bytes\":512", "\"pid\":1"}) {
+  for (const char* part : {"\"traceEvents\"", "bulk load tile[2]", "wait full[1]", "warp 0 loader",
+                           "warp 3 reader", "TMA loads", "\"bytes\":512", "\"pid\":1"}) {
     EXPECT_NE(json.find(part), std::string::npos) << part;
   }
   const std::string path = testing::TempDir() + "trace.json";

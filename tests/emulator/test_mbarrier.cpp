@@ -260,8 +260,9 @@ TEST_F(Mbarrier, PollingSeesTheCompletion) {
     EXPECT_EQ(word, thread_id());
   };
   expect_clean({}, kernel);
-  expect_fault({ReportKind::livelock}, {.op = Op::mbarrier_arrive_expect_tx, .action = FaultSpec::Action::add, .value = 16},
-               {}, kernel);
+  expect_fault({ReportKind::livelock},
+               {.op = Op::mbarrier_arrive_expect_tx, .action = FaultSpec::Action::add, .value = 16}, {},
+               kernel);
 }
 
 TEST_F(Mbarrier, DroppedParticipantsAreNotWaitedFor) {

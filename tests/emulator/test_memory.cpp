@@ -1,4 +1,5 @@
-// Shared and global memory as ordinary code and one-dimensional copies use it: bounds, initialisation, races, proxies.
+// Shared and global memory as ordinary code and one-dimensional copies use it: bounds, initialisation, races,
+// proxies.
 #include "tests/emulator/micro.h"
 
 namespace tilewright::emulator {
@@ -221,9 +222,11 @@ TEST_F(Memory, DependentLaunchWaitsBeforeItReads) {
   EXPECT_EQ(report.place, "sizes");
   MachineOptions options;
   options.fault = fault;
-  expect_clean({.dependent_launch = false}, kernel, [] {}, options);
+  expect_clean(
+      {.dependent_launch = false}, kernel, [] {}, options);
   // Another thread's wait does not order this one.
-  expect_fault({ReportKind::dependency_not_waited}, {.op = Op::sync_threads}, {.dependent_launch = true}, kernel);
+  expect_fault({ReportKind::dependency_not_waited}, {.op = Op::sync_threads}, {.dependent_launch = true},
+               kernel);
 }
 
 // ---- bulk stores: proxies, reuse of the source, exit
@@ -262,8 +265,8 @@ TEST_F(Memory, BulkStoreFaults) {
   const StoreKernel kernel{out};
   // C73 (a), and by a single writer.
   expect_fault({ReportKind::missing_proxy_fence}, {.op = Op::fence_proxy_async}, {}, kernel);
-  const Report report =
-      expect_fault({ReportKind::missing_proxy_fence}, {.op = Op::fence_proxy_async, .thread = 77}, {}, kernel);
+  const Report report = expect_fault({ReportKind::missing_proxy_fence},
+                                     {.op = Op::fence_proxy_async, .thread = 77}, {}, kernel);
   EXPECT_NE(report.message.find("warp 2 lane 13"), std::string::npos) << report.message;
   // The store is not ordered after the writes of others.
   using Occurrence = FaultSpec::Occurrence;
@@ -276,8 +279,10 @@ TEST_F(Memory, BulkStoreFaults) {
                {.op = Op::bulk_wait, .action = FaultSpec::Action::replace, .value = 1}, {}, kernel);
   expect_fault({ReportKind::exit_with_pending_work},
                {.op = Op::bulk_wait, .occurrence = Occurrence::only_nth, .nth = 3}, {}, kernel);
-  expect_fault({ReportKind::overwrite_in_use, ReportKind::exit_with_pending_work}, {.op = Op::bulk_commit}, {}, kernel);
-  expect_fault({ReportKind::misaligned}, {.op = Op::bulk_store, .action = FaultSpec::Action::add, .value = 8}, {}, kernel);
+  expect_fault({ReportKind::overwrite_in_use, ReportKind::exit_with_pending_work}, {.op = Op::bulk_commit},
+               {}, kernel);
+  expect_fault({ReportKind::misaligned}, {.op = Op::bulk_store, .action = FaultSpec::Action::add, .value = 8},
+               {}, kernel);
   expect_fault({ReportKind::out_of_bounds, ReportKind::uninitialised_read},
                {.op = Op::bulk_store, .action = FaultSpec::Action::add, .value = 16384}, {}, kernel);
 }
@@ -374,7 +379,8 @@ TEST_F(Memory, CpAsyncCopiesAndZeroFills) {
                {.op = Op::cp_async_wait, .action = FaultSpec::Action::replace, .value = 1}, {}, kernel);
   expect_fault({ReportKind::read_before_ready, ReportKind::uninitialised_read, ReportKind::overwrite_in_use},
                {.op = Op::sync_threads}, {}, kernel);
-  expect_fault({ReportKind::misaligned}, {.op = Op::cp_async, .action = FaultSpec::Action::add, .value = 4}, {}, kernel);
+  expect_fault({ReportKind::misaligned}, {.op = Op::cp_async, .action = FaultSpec::Action::add, .value = 4},
+               {}, kernel);
 }
 
 TEST_F(Memory, CpAsyncDataNeedAFenceForTheAsyncProxy) {
@@ -421,8 +427,8 @@ TEST_F(Memory, CpAsyncArrivesOnAnMbarrier) {
   expect_fault({ReportKind::read_before_ready, ReportKind::uninitialised_read, ReportKind::overwrite_in_use,
                 ReportKind::unordered_writes},
                {.op = Op::mbarrier_wait, .thread = 100}, {}, kernel);
-  expect_fault({ReportKind::deadlock, ReportKind::exit_with_pending_work}, {.op = Op::cp_async_mbarrier_arrive, .thread = 5},
-               {}, kernel);
+  expect_fault({ReportKind::deadlock, ReportKind::exit_with_pending_work},
+               {.op = Op::cp_async_mbarrier_arrive, .thread = 5}, {}, kernel);
 }
 
 // ---- within a cluster
@@ -460,7 +466,8 @@ TEST_F(Memory, DistributedSharedMemory) {
   const Grid grid{.ctas = 2, .cluster = 2};
   expect_clean(grid, kernel);
   expect_fault({ReportKind::missing_proxy_fence}, {.op = Op::fence_proxy_async, .thread = 40}, grid, kernel);
-  expect_fault({ReportKind::read_before_ready, ReportKind::uninitialised_read}, {.op = Op::sync_warp}, grid, kernel);
+  expect_fault({ReportKind::read_before_ready, ReportKind::uninitialised_read}, {.op = Op::sync_warp}, grid,
+               kernel);
   expect_fault({ReportKind::deadlock}, {.op = Op::store_async, .thread = 3}, grid, kernel);
 }
 

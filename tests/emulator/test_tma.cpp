@@ -98,7 +98,8 @@ TEST_F(Tma, StoresDropWhatLiesOutside) {
     }
   });
   expect_fault({ReportKind::missing_proxy_fence}, {.op = Op::fence_proxy_async}, {}, kernel);
-  expect_fault({ReportKind::misaligned}, {.op = Op::tma_store, .action = FaultSpec::Action::add, .value = 128}, {}, kernel);
+  expect_fault({ReportKind::misaligned},
+               {.op = Op::tma_store, .action = FaultSpec::Action::add, .value = 128}, {}, kernel);
 }
 
 TEST_F(Tma, HigherRanksAndReductions) {
@@ -145,6 +146,7 @@ TEST_F(Tma, HigherRanksAndReductions) {
 
 struct MulticastKernel {
   const TensorMap* map;
+  bool meet_at_the_end = true;
 
   void operator()() const {
     init_barriers(kBar, {1}, true);
@@ -161,6 +163,7 @@ struct MulticastKernel {
       const uint32_t row = 8 * half + thread_id() / 64;
       EXPECT_EQ(value, 1 + row * 80 + thread_id() % 64);
     }
+    if (!meet_at_the_end) return;
     cluster_arrive(false);
     cluster_wait();
   }
@@ -171,24 +174,32 @@ TEST_F(Tma, MulticastDeliversToEveryMemberAndItsBarrier) {
   const MulticastKernel kernel{&map};
   const Grid grid{.ctas = 2, .cluster = 2};
   expect_clean(grid, kernel);
+  // Who has seen all bytes that come to it may leave.
+  expect_clean(grid, MulticastKernel{&map, false});
   using Action = FaultSpec::Action;
   // C79.
-  expect_fault({ReportKind::multicast_mask}, {.op = Op::tma_load, .action = Action::replace, .value = 0b111, .on_mask = true},
-               grid, kernel);
+  expect_fault({ReportKind::multicast_mask},
+               {.op = Op::tma_load, .action = Action::replace, .value = 0b111, .on_mask = true}, grid,
+               kernel);
   // C64: one of the pair does not multicast.
   const Report starved = expect_fault(
-      {ReportKind::deadlock}, {.op = Op::tma_load, .cta_rank = 1, .action = Action::replace, .value = 0b10, .on_mask = true},
-      grid, kernel);
+      {ReportKind::deadlock},
+      {.op = Op::tma_load, .cta_rank = 1, .action = Action::replace, .value = 0b10, .on_mask = true}, grid,
+      kernel);
   EXPECT_EQ(starved.place, "full");
   EXPECT_EQ(starved.cta_rank, 0);
   EXPECT_NE(starved.message.find("pending bytes 1024"), std::string::npos) << starved.message;
   // One of the pair expects only what it loads itself.
   expect_fault({ReportKind::byte_count, ReportKind::read_before_ready, ReportKind::uninitialised_read},
-               {.op = Op::mbarrier_arrive_expect_tx, .cta_rank = 0, .action = Action::replace, .value = 1024}, grid, kernel);
+               {.op = Op::mbarrier_arrive_expect_tx, .cta_rank = 0, .action = Action::replace, .value = 1024},
+               grid, kernel);
   // No cluster barrier after the initialisation.
-  expect_fault({ReportKind::barrier_init_not_visible, ReportKind::barrier_not_initialised, ReportKind::cluster_barrier},
-               {.op = Op::cluster_wait, .occurrence = FaultSpec::Occurrence::only_nth, .nth = 0}, grid, kernel);
-  expect_fault({ReportKind::barrier_init_not_visible}, {.op = Op::fence_mbarrier_init, .cta_rank = 1}, grid, kernel);
+  expect_fault({ReportKind::barrier_init_not_visible, ReportKind::barrier_not_initialised,
+                ReportKind::cluster_barrier},
+               {.op = Op::cluster_wait, .occurrence = FaultSpec::Occurrence::only_nth, .nth = 0}, grid,
+               kernel);
+  expect_fault({ReportKind::barrier_init_not_visible}, {.op = Op::fence_mbarrier_init, .cta_rank = 1}, grid,
+               kernel);
 }
 
 // The peer multicasts here after this CTA has seen its own bytes only.
@@ -204,8 +215,8 @@ TEST_F(Tma, ExitBeforeThePeersMulticastIsReported) {
     }
     if (thread_id() == 0 && cluster_rank() == 1) mbarrier_arrive_expect_tx(kBar, 1024);
   };
-  expect_report({ReportKind::exit_with_pending_work, ReportKind::exit_before_peer}, {.threads = 32, .ctas = 2, .cluster = 2},
-                kernel);
+  expect_report({ReportKind::exit_with_pending_work, ReportKind::exit_before_peer},
+                {.threads = 32, .ctas = 2, .cluster = 2}, kernel);
 }
 
 // ---- descriptors and addresses
@@ -229,15 +240,19 @@ struct LoadKernel {
 
 TEST_F(Tma, BoxesAreAlignedToTheirSwizzleAtom) {
   using Action = FaultSpec::Action;
-  for (const auto& [swizzle, width, atom] : {std::tuple{Swizzle::b32, 16u, 256}, {Swizzle::b64, 32u, 512},
-                                             {Swizzle::b128, 64u, 1024}, {Swizzle::none, 64u, 128}}) {
+  for (const auto& [swizzle, width, atom] : {std::tuple{Swizzle::b32, 16u, 256},
+                                             {Swizzle::b64, 32u, 512},
+                                             {Swizzle::b128, 64u, 1024},
+                                             {Swizzle::none, 64u, 128}}) {
     const TensorMap map = encode(spec(swizzle, width, 8));
     const LoadKernel kernel{&map, width * 16};
     expect_clean({}, kernel);
-    expect_fault({ReportKind::misaligned}, {.op = Op::tma_load, .action = Action::add, .value = atom / 2}, {}, kernel);
+    expect_fault({ReportKind::misaligned}, {.op = Op::tma_load, .action = Action::add, .value = atom / 2}, {},
+                 kernel);
     MachineOptions options;
     options.fault = FaultSpec{.op = Op::tma_load, .action = Action::add, .value = atom};
-    expect_clean({}, kernel, [] {}, options);
+    expect_clean(
+        {}, kernel, [] {}, options);
   }
 }
 

@@ -33,12 +33,18 @@ uint32_t bytes_of(MmaType type) {
 uint32_t encode(MmaType type, int value) {
   const auto f = static_cast<float>(value);
   switch (type) {
-    case MmaType::f16: return f16(f).bits;
-    case MmaType::bf16: return bf16(f).bits;
-    case MmaType::tf32: return __builtin_bit_cast(uint32_t, f);
-    case MmaType::e4m3: return e4m3(f).bits;
-    case MmaType::e5m2: return e5m2(f).bits;
-    default: return static_cast<uint8_t>(value);
+    case MmaType::f16:
+      return f16(f).bits;
+    case MmaType::bf16:
+      return bf16(f).bits;
+    case MmaType::tf32:
+      return __builtin_bit_cast(uint32_t, f);
+    case MmaType::e4m3:
+      return e4m3(f).bits;
+    case MmaType::e5m2:
+      return e5m2(f).bits;
+    default:
+      return static_cast<uint8_t>(value);
   }
 }
 
@@ -71,7 +77,8 @@ OperandLayout mn_major(Swizzle swizzle, uint32_t rows) {
   return {swizzle, true, 16 * width, 8 * width};
 }
 
-void fill_operand(uint32_t start, uint32_t rows, MmaType type, const OperandLayout& layout, int (*value)(uint32_t, uint32_t)) {
+void fill_operand(uint32_t start, uint32_t rows, MmaType type, const OperandLayout& layout,
+                  int (*value)(uint32_t, uint32_t)) {
   const uint32_t element = bytes_of(type), depth = 32 / element;
   for (uint32_t i = thread_id(); i < rows * depth; i += 128) {
     const uint32_t row = i / depth, k = i % depth;
@@ -106,7 +113,8 @@ struct Product {
     wgmma_fence();
     for (const bool accumulate : {false, true}) {
       wgmma(instruction, d.data(), a_in_registers ? a_registers : nullptr,
-            descriptor(kA, a.leading, a.stride, a.swizzle), descriptor(kB, b.leading, b.stride, b.swizzle), accumulate);
+            descriptor(kA, a.leading, a.stride, a.swizzle), descriptor(kB, b.leading, b.stride, b.swizzle),
+            accumulate);
     }
     wgmma_commit();
     wgmma_wait(0);
@@ -115,9 +123,15 @@ struct Product {
       const uint32_t column = 8 * (i / 4) + 2 * (lane_id() % 4) + i % 2;
       float& out = (*result)[row * n + column];
       switch (instruction.d) {
-        case AccumulatorType::f32: out = __builtin_bit_cast(float, d[i]); break;
-        case AccumulatorType::s32: out = static_cast<float>(static_cast<int32_t>(d[i])); break;
-        case AccumulatorType::f16: out = static_cast<float>(f16::from_bits(d[i / 2] >> 16 * (i % 2) & 0xFFFF)); break;
+        case AccumulatorType::f32:
+          out = __builtin_bit_cast(float, d[i]);
+          break;
+        case AccumulatorType::s32:
+          out = static_cast<float>(static_cast<int32_t>(d[i]));
+          break;
+        case AccumulatorType::f16:
+          out = static_cast<float>(f16::from_bits(d[i / 2] >> 16 * (i % 2) & 0xFFFF));
+          break;
       }
     }
   }
@@ -152,13 +166,15 @@ TEST_F(Wgmma, EveryTypeAndSwizzleMultiplies) {
     for (const MmaType type : {MmaType::f16, MmaType::bf16, MmaType::tf32, MmaType::e4m3, MmaType::e5m2}) {
       expect_product({instruction(64, type), k_major(swizzle), k_major(swizzle), false, nullptr});
     }
-    expect_product({instruction(64, MmaType::s8, AccumulatorType::s32), k_major(swizzle), k_major(swizzle), false, nullptr});
+    expect_product({instruction(64, MmaType::s8, AccumulatorType::s32), k_major(swizzle), k_major(swizzle),
+                    false, nullptr});
   }
   for (const int n : {8, 24, 256}) {
-    expect_product({instruction(n, MmaType::e4m3), k_major(Swizzle::b128), k_major(Swizzle::b128), false, nullptr});
+    expect_product(
+        {instruction(n, MmaType::e4m3), k_major(Swizzle::b128), k_major(Swizzle::b128), false, nullptr});
   }
-  expect_product({instruction(64, MmaType::f16, AccumulatorType::f16), k_major(Swizzle::b128), k_major(Swizzle::b128), false,
-                  nullptr});
+  expect_product({instruction(64, MmaType::f16, AccumulatorType::f16), k_major(Swizzle::b128),
+                  k_major(Swizzle::b128), false, nullptr});
 }
 
 TEST_F(Wgmma, MnMajorOperandsMultiply) {
@@ -180,8 +196,12 @@ TEST_F(Wgmma, AFromRegistersMultiplies) {
 
 TEST_F(Wgmma, ResultsDoNotDependOnTheSchedule) {
   for (const MachineOptions& options : schedules()) {
-    expect_product({instruction(64, MmaType::e4m3), k_major(Swizzle::b128), k_major(Swizzle::b128), false, nullptr}, options);
-    expect_product({instruction(64, MmaType::bf16), k_major(Swizzle::b128), k_major(Swizzle::b128), true, nullptr}, options);
+    expect_product(
+        {instruction(64, MmaType::e4m3), k_major(Swizzle::b128), k_major(Swizzle::b128), false, nullptr},
+        options);
+    expect_product(
+        {instruction(64, MmaType::bf16), k_major(Swizzle::b128), k_major(Swizzle::b128), true, nullptr},
+        options);
     if (HasFailure()) return;
   }
 }
@@ -232,11 +252,13 @@ TEST_F(Wgmma, OneGroupInFlightIsClean) { expect_clean(kRing, RingKernel{}); }
 // C74: the stage is released while the pending group still reads it.
 TEST_F(Wgmma, StageReleasedWhileAGroupReadsIt) {
   using Action = FaultSpec::Action;
-  const Report report =
-      expect_fault({ReportKind::overwrite_in_use},
-                   {.op = Op::wgmma_wait, .action = Action::replace, .value = 2, .occurrence = FaultSpec::Occurrence::only_nth,
-                    .nth = 2},
-                   kRing, RingKernel{});
+  const Report report = expect_fault({ReportKind::overwrite_in_use},
+                                     {.op = Op::wgmma_wait,
+                                      .action = Action::replace,
+                                      .value = 2,
+                                      .occurrence = FaultSpec::Occurrence::only_nth,
+                                      .nth = 2},
+                                     kRing, RingKernel{});
   EXPECT_EQ(report.place, "A");
   EXPECT_NE(report.message.find("wgmma group 2 "), std::string::npos) << report.message;
 }
@@ -244,12 +266,14 @@ TEST_F(Wgmma, StageReleasedWhileAGroupReadsIt) {
 // C83 and its variants: one synchronisation line left out at a time.
 TEST_F(Wgmma, MissingSynchronisationIsFoundWithoutTimingLuck) {
   expect_fault({ReportKind::missing_proxy_fence}, {.op = Op::fence_proxy_async}, kRing, RingKernel{});
-  expect_fault({ReportKind::missing_proxy_fence}, {.op = Op::fence_proxy_async, .thread = 99}, kRing, RingKernel{});
+  expect_fault({ReportKind::missing_proxy_fence}, {.op = Op::fence_proxy_async, .thread = 99}, kRing,
+               RingKernel{});
   expect_fault({ReportKind::missing_wgmma_fence}, {.op = Op::wgmma_fence}, kRing, RingKernel{});
   expect_fault({ReportKind::deadlock}, {.op = Op::named_barrier_sync, .thread = 5}, kRing, RingKernel{});
   expect_fault({ReportKind::overwrite_in_use}, {.op = Op::wgmma_wait}, kRing, RingKernel{});
-  expect_fault({ReportKind::overwrite_in_use, ReportKind::exit_with_pending_work, ReportKind::accumulator_in_flight},
-               {.op = Op::wgmma_commit}, kRing, RingKernel{});
+  expect_fault(
+      {ReportKind::overwrite_in_use, ReportKind::exit_with_pending_work, ReportKind::accumulator_in_flight},
+      {.op = Op::wgmma_commit}, kRing, RingKernel{});
   expect_fault({ReportKind::non_uniform}, {.op = Op::wgmma, .thread = 64}, kRing, RingKernel{});
   expect_fault({ReportKind::non_uniform}, {.op = Op::wgmma_commit, .thread = 64}, kRing, RingKernel{});
   // No barrier between the writes of the warpgroup and its wgmma.
@@ -273,7 +297,8 @@ TEST_F(Wgmma, LeavingWithAGroupInFlightIsReported) {
     sync_threads();
     wgmma_fence();
     const uint64_t operand = descriptor(kA, 16, 1024, Swizzle::b128);
-    wgmma({.n = 64, .a = MmaType::e4m3, .b = MmaType::e4m3, .d = AccumulatorType::f32}, d, nullptr, operand, operand, false);
+    wgmma({.n = 64, .a = MmaType::e4m3, .b = MmaType::e4m3, .d = AccumulatorType::f32}, d, nullptr, operand,
+          operand, false);
     wgmma_commit();
   };
   expect_report({ReportKind::exit_with_pending_work}, {}, kernel);
@@ -291,8 +316,8 @@ TEST_F(Wgmma, TouchedAccumulatorsNeedAFence) {
       wgmma_fence();
       const uint64_t operand = descriptor(kA, 16, 1024, Swizzle::b128);
       for (int step = 0; step < 2; ++step) {
-        wgmma({.n = 64, .a = MmaType::e4m3, .b = MmaType::e4m3, .d = AccumulatorType::f32}, d, nullptr, operand, operand,
-              step != 0);
+        wgmma({.n = 64, .a = MmaType::e4m3, .b = MmaType::e4m3, .d = AccumulatorType::f32}, d, nullptr,
+              operand, operand, step != 0);
         wgmma_commit();
         wgmma_wait(0);
         if (touch && step == 0) d[1] *= 2;
@@ -317,7 +342,8 @@ TEST_F(Wgmma, OperandRegistersInFlightAreNotOverwritten) {
       sync_threads();
       wgmma_fence();
       const uint64_t operand = descriptor(kB, 16, 1024, Swizzle::b128);
-      wgmma({.n = 64, .a = MmaType::tf32, .b = MmaType::tf32, .d = AccumulatorType::f32}, d, a, 0, operand, false);
+      wgmma({.n = 64, .a = MmaType::tf32, .b = MmaType::tf32, .d = AccumulatorType::f32}, d, a, 0, operand,
+            false);
       wgmma_commit();
       if (wait_first) wgmma_wait(0);
       a[2] = thread_id();
@@ -331,7 +357,8 @@ TEST_F(Wgmma, OperandRegistersInFlightAreNotOverwritten) {
 }
 
 TEST_F(Wgmma, DescriptorsFollowTheRules) {
-  const Product product{instruction(64, MmaType::e4m3), k_major(Swizzle::b128), k_major(Swizzle::b128), false, nullptr};
+  const Product product{instruction(64, MmaType::e4m3), k_major(Swizzle::b128), k_major(Swizzle::b128), false,
+                        nullptr};
   std::vector<float> result(kRows * 64);
   auto kernel = [&](uint64_t change) {
     return [&, change] {
@@ -347,32 +374,36 @@ TEST_F(Wgmma, DescriptorsFollowTheRules) {
     };
   };
   expect_clean({}, kernel(0));
-  expect_report({ReportKind::descriptor}, {}, kernel(uint64_t{1} << 49));   // base offset
-  expect_report({ReportKind::descriptor}, {}, kernel(uint64_t{1} << 46));   // set on later chips only
-  expect_report({ReportKind::descriptor}, {}, kernel(0x10));                // 256 bytes into an atom
-  expect_report({ReportKind::uninitialised_read}, {}, kernel(0x2));         // K past what was written
+  expect_report({ReportKind::descriptor}, {}, kernel(uint64_t{1} << 49));  // base offset
+  expect_report({ReportKind::descriptor}, {}, kernel(uint64_t{1} << 46));  // set on later chips only
+  expect_report({ReportKind::descriptor}, {}, kernel(0x10));               // 256 bytes into an atom
+  expect_report({ReportKind::uninitialised_read}, {}, kernel(0x2));        // K past what was written
   auto differing = [&] {
     float d[32];
     wgmma_fence();
-    wgmma(product.instruction, d, nullptr, descriptor(kA + (warp_id() << 10), 16, 1024, Swizzle::b128), 0, false);
+    wgmma(product.instruction, d, nullptr, descriptor(kA + (warp_id() << 10), 16, 1024, Swizzle::b128), 0,
+          false);
   };
   expect_report({ReportKind::non_uniform}, {}, differing);
 }
 
 TEST_F(Wgmma, RefusesWhatDoesNotExist) {
-  for (WgmmaInstruction wrong : {WgmmaInstruction{.n = 12, .a = MmaType::f16, .b = MmaType::f16, .d = AccumulatorType::f32},
-                                 {.n = 264, .a = MmaType::f16, .b = MmaType::f16, .d = AccumulatorType::f32},
-                                 {.n = 40, .a = MmaType::s8, .b = MmaType::s8, .d = AccumulatorType::s32},
-                                 {.n = 64, .a = MmaType::f16, .b = MmaType::bf16, .d = AccumulatorType::f32},
-                                 {.n = 64, .a = MmaType::bf16, .b = MmaType::bf16, .d = AccumulatorType::f16},
-                                 {.n = 64, .a = MmaType::s8, .b = MmaType::s8, .d = AccumulatorType::f32},
-                                 {.n = 64, .a = MmaType::e4m3, .b = MmaType::e4m3, .d = AccumulatorType::f32,
-                                  .transpose_b = true}}) {
-    expect_report({ReportKind::invalid_argument}, {}, [wrong] {
-      float d[128];
-      wgmma_fence();
-      wgmma(wrong, d, nullptr, 0, 0, false);
-    }, without_arithmetic());
+  for (WgmmaInstruction wrong :
+       {WgmmaInstruction{.n = 12, .a = MmaType::f16, .b = MmaType::f16, .d = AccumulatorType::f32},
+        {.n = 264, .a = MmaType::f16, .b = MmaType::f16, .d = AccumulatorType::f32},
+        {.n = 40, .a = MmaType::s8, .b = MmaType::s8, .d = AccumulatorType::s32},
+        {.n = 64, .a = MmaType::f16, .b = MmaType::bf16, .d = AccumulatorType::f32},
+        {.n = 64, .a = MmaType::bf16, .b = MmaType::bf16, .d = AccumulatorType::f16},
+        {.n = 64, .a = MmaType::s8, .b = MmaType::s8, .d = AccumulatorType::f32},
+        {.n = 64, .a = MmaType::e4m3, .b = MmaType::e4m3, .d = AccumulatorType::f32, .transpose_b = true}}) {
+    expect_report(
+        {ReportKind::invalid_argument}, {},
+        [wrong] {
+          float d[128];
+          wgmma_fence();
+          wgmma(wrong, d, nullptr, 0, 0, false);
+        },
+        without_arithmetic());
   }
 }
 

@@ -39,6 +39,8 @@ void add_mma_fence_faults(Table& t) {
         unfenced);
   plant(t, "fence_skipped_part_1", kPromoted128x256, "promote_tile: wgmma_fence", nth(2, fence), unfenced);
   plant(t, "fence_skipped_interval", kInterval2, "subtile: wgmma_fence", nth(2, fence), unfenced);
+  plant(t, "fence_skipped_before_another_shape", kFast128x256, "multiply_fast: wgmma_fence", nth(3, fence),
+        reports(missing_wgmma_fence).by(kConsumer).saying("another shape"));
   plant(t, "fence_skipped_by_one_thread", kPromoted64x64, "wgmma_fence", thread(70, nth(4, fence)),
         reports(missing_wgmma_fence, non_uniform).by(kConsumer));
   plant(t, "commit_skipped", kPromoted64x64, "wgmma_commit", nth(1, commit),

@@ -54,7 +54,7 @@ Status GpuMachine::download(std::span<uint8_t> to, const void* from) {
   return synchronize();
 }
 
-Status GpuMachine::run(const Plan& plan, const Buffers& buffers, int) {
+Status GpuMachine::run(const Plan& plan, const Buffers& buffers) {
   if (Status s = plan.run(buffers, stream_)) return s;
   return synchronize();
 }

@@ -29,12 +29,10 @@ constexpr std::array<Output, 7> kOutputs{{{DType::f32, true},
                                           {DType::e5m2, true},
                                           {DType::e5m2, false}}};
 struct Sum {
-  int64_t interval;       // 0: fast
-  int64_t k_tiles;        // so that every piece of the K loop runs
-  int64_t least_k_tiles;  // so that it differs from the others
+  int64_t interval;  // 0: fast
+  int64_t k_tiles;   // that make it differ from the others
 };
-constexpr std::array<Sum, 7> kSums{
-    {{0, 3, 2}, {1, 2, 2}, {2, 2, 2}, {4, 3, 2}, {8, 3, 3}, {16, 5, 5}, {kLongerThanK, 2, 2}}};
+constexpr std::array<Sum, 7> kSums{{{0, 2}, {1, 2}, {2, 2}, {4, 2}, {8, 3}, {16, 5}, {kLongerThanK, 2}}};
 constexpr std::array<Shape2, 4> kClusters{{{1, 1}, {2, 1}, {1, 2}, {2, 2}}};
 constexpr std::array<DType, 4> kSources{DType::f16, DType::f16, DType::bf16,
                                         DType::f32};  // the first: beta is 0
@@ -63,10 +61,9 @@ void set_extents(Problem& p, const Row& row, int number, Size size) {
   p.l = batched ? 3 : 1;
   const bool least = size == Size::least;
   const int64_t tiles_m = least || (batched && large) ? 1 : 2, tiles_n = least || batched ? 1 : large ? 2 : 3;
-  const Sum& sum = level(kSums, row, kAccumulation);
   p.m = ragged(tile.m, tiles_m, number);
   p.n = ragged(tile.n, tiles_n, number + 7);
-  p.k = (least ? sum.least_k_tiles : sum.k_tiles) * kTileK -
+  p.k = level(kSums, row, kAccumulation).k_tiles * kTileK -
         kMissing[static_cast<size_t>(number) % kMissing.size()];
 }
 

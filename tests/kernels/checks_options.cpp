@@ -74,7 +74,7 @@ void expect_same_bits(const std::vector<GemmCase>& cases, TestMachine& machine) 
 }
 
 void choices_change_no_bit(TestMachine& machine) {
-  GemmCase c = make_case("choices", 150, 200, 300, DType::f16);
+  GemmCase c = make_case("choices", 100, 200, 200, DType::f16);
   std::vector<GemmCase> cases{c};
   for (const Shape2 tile :
        {Shape2{64, 64}, Shape2{64, 256}, Shape2{128, 128}, Shape2{128, 192}, Shape2{256, 64}}) {
@@ -94,10 +94,10 @@ void choices_change_no_bit(TestMachine& machine) {
 
 // C94: the limit holds, and only changes how tiles are shared out.
 void c94_multiprocessor_limit(TestMachine& machine) {
-  GemmCase c = make_case("C94", 200, 200, 150);
+  GemmCase c = make_case("C94", 150, 200, 100);
   c.options.tile = Shape2{64, 64};
   std::vector<GemmCase> cases;
-  for (const int64_t sms : {1, 2, 3, 5, 16, 1000}) {
+  for (const int64_t sms : {1, 2, 3, 5, 1000}) {
     for (const Shape2 cluster : {Shape2{1, 1}, Shape2{2, 1}, Shape2{2, 2}}) {
       c.options.max_sms = sms;
       c.options.cluster = cluster;

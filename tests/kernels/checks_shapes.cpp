@@ -171,14 +171,22 @@ void c58_last_k(TestMachine& machine) {
   }
 }
 
-// Every number of K tiles from none to one more than the ring holds.
-void fewer_and_more_k_tiles_than_stages(TestMachine& machine) {
-  for (const bool fast : {false, true}) {
-    for (int64_t k_tiles = 0; k_tiles <= 5; ++k_tiles) {
-      GemmCase c = integer_case("K tiles", 150, 140, 128 * k_tiles);
-      c.problem.accumulation = fast ? Accumulation::fast : Accumulation::promoted;
-      c.options.tile = Shape2{128, 128};
+// The stores of a tile are spread over the first K tiles of the next one: all of them fit in, some, or none.
+void short_and_long_k_loops(TestMachine& machine) {
+  const struct {
+    Shape2 tile;
+    bool fast;
+  } kernels[] = {
+      {{64, 64}, false}, {{256, 64}, false}, {{64, 256}, false}, {{128, 128}, true}, {{256, 128}, true}};
+  for (const auto& kernel : kernels) {
+    for (const int64_t k_tiles : {0, 1, 2, 4, 5, 6, 11}) {
+      GemmCase c =
+          integer_case("K tiles", kernel.tile.m - 3, 2 * kernel.tile.n - 5, 128 * k_tiles, DType::f16);
+      c.problem.accumulation = kernel.fast ? Accumulation::fast : Accumulation::promoted;
+      c.options.tile = kernel.tile;
       c.options.stages = 4;
+      c.options.max_sms = 1;
+      c.runs = 1;
       expect_passes(c, machine);
     }
   }
@@ -194,7 +202,7 @@ constexpr Check kChecks[] = {
     {"C47_operand_layouts", c47_operand_layouts},
     {"C52_batch_strides", c52_batch_strides},
     {"C58_last_k", c58_last_k},
-    {"fewer_and_more_k_tiles_than_stages", fewer_and_more_k_tiles_than_stages},
+    {"short_and_long_k_loops", short_and_long_k_loops},
 };
 
 }  // namespace

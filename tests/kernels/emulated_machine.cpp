@@ -1,6 +1,9 @@
 #include "tests/kernels/emulated_machine.h"
 
 #include <cstring>
+#include <iterator>
+
+#include "tests/kernels/text.h"
 
 namespace tilewright::testing {
 
@@ -23,14 +26,21 @@ Status EmulatedMachine::download(std::span<uint8_t> to, const void* from) {
   return {};
 }
 
-Status EmulatedMachine::run(const Plan& plan, const Buffers& buffers, int attempt) {
+Status EmulatedMachine::run(const Plan& plan, const Buffers& buffers) {
+  using emulator::SchedulePolicy;
+  constexpr SchedulePolicy kTurns[] = {SchedulePolicy::fair, SchedulePolicy::adversarial,
+                                       SchedulePolicy::random};
   if (!fixed_) {
     emulator::MachineOptions options = machine_.options();
-    options.schedule = attempt == 0 ? emulator::SchedulePolicy::fair : emulator::SchedulePolicy::adversarial;
-    options.seed = static_cast<uint64_t>(attempt);
+    options.schedule = kTurns[runs_ % std::size(kTurns)];
+    options.seed = runs_++;
     machine_.set_options(options);
   }
-  return plan.run(buffers, &machine_);
+  Status failed = plan.run(buffers, &machine_);
+  const emulator::MachineOptions& options = machine_.options();
+  if (failed)
+    failed->message += text(" (schedule ", static_cast<int>(options.schedule), ", seed ", options.seed, ')');
+  return failed;
 }
 
 }  // namespace tilewright::testing

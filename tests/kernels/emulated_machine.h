@@ -6,7 +6,7 @@
 
 namespace tilewright::testing {
 
-/// Runs attempt 0 fairly, and every other one adversarially with the attempt as seed, unless options are set.
+/// Runs go through the schedules in turn, each with a seed of its own, unless options are given.
 class EmulatedMachine : public TestMachine {
  public:
   EmulatedMachine() = default;
@@ -19,7 +19,7 @@ class EmulatedMachine : public TestMachine {
   void release(void* memory) override { machine_.free_global(memory); }
   Status upload(void* to, std::span<const uint8_t> from) override;
   Status download(std::span<uint8_t> to, const void* from) override;
-  Status run(const Plan& plan, const Buffers& buffers, int attempt) override;
+  Status run(const Plan& plan, const Buffers& buffers) override;
 
   /// Of the last run.
   const emulator::Statistics& statistics() const { return machine_.last_result().statistics; }
@@ -27,6 +27,7 @@ class EmulatedMachine : public TestMachine {
  private:
   emulator::Machine machine_;
   bool fixed_ = false;
+  uint64_t runs_ = 0;
 };
 
 }  // namespace tilewright::testing

@@ -85,7 +85,7 @@ class CaseRun {
     for (int attempt = 0; attempt < case_.runs && result.failure.empty(); ++attempt) {
       const std::vector<uint8_t> before = d_before(attempt);
       if (Status s = d.write(before)) return fail(result, s->message);
-      if (Status s = machine_.run(plan_, buffers, attempt)) return fail(result, s->message);
+      if (Status s = machine_.run(plan_, buffers)) return fail(result, s->message);
       std::vector<uint8_t> after;
       const Expected<bool> guarded = d.read(after);
       if (!guarded) return fail(result, guarded.error().message);

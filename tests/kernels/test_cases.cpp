@@ -20,8 +20,10 @@ class Shard : public ::testing::TestWithParam<int> {
  protected:
   void run(std::vector<GemmCase> cases, int shards) {
     EmulatedMachine machine;
-    for (size_t i = static_cast<size_t>(GetParam()); i < cases.size(); i += static_cast<size_t>(shards))
+    for (size_t i = static_cast<size_t>(GetParam()); i < cases.size(); i += static_cast<size_t>(shards)) {
+      cases[i].runs = 1;  // the machine is deterministic, and its schedules have a test of their own
       expect_passes(cases[i], machine);
+    }
   }
 };
 
@@ -38,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, Products, ::testing::Range(0, kProductShards))
 
 using RandomProblems = Shard;
 TEST_P(RandomProblems, are_computed_whatever_their_extents) {
-  run(random_cases(Device::emulator, 1, 240), kRandomShards);
+  run(random_cases(Device::emulator, 1, 200), kRandomShards);
 }
 INSTANTIATE_TEST_SUITE_P(Kernels, RandomProblems, ::testing::Range(0, kRandomShards));
 

@@ -26,8 +26,8 @@ class TestMachine {
   virtual Status upload(void* to, std::span<const uint8_t> from) = 0;
   virtual Status download(std::span<uint8_t> to, const void* from) = 0;
 
-  /// Runs and waits for the end. Runs of different `attempt` may be scheduled differently.
-  virtual Status run(const Plan& plan, const Buffers& buffers, int attempt) = 0;
+  /// Runs and waits for the end. No two runs need be scheduled alike.
+  virtual Status run(const Plan& plan, const Buffers& buffers) = 0;
 };
 
 }  // namespace tilewright::testing

@@ -85,9 +85,9 @@ struct FaultSpec {
   int thread = -1;    // linear index in the CTA; -1: every thread
 
   Action action = Action::skip;
-  /// Argument that add and replace change: the byte or arrival count of mbarrier operations and bulk copies; the
-  /// pending count of waits for groups; the register number; the thread count of named barriers; the shared
-  /// address of TMA copies, loads, stores and matrix operations; the multicast mask when `on_mask`;
+  /// Argument that add and replace change: the byte or arrival count of mbarrier operations and bulk copies;
+  /// the pending count of waits for groups; the register number; the thread count of named barriers; the
+  /// shared address of TMA copies, loads, stores and matrix operations; the multicast mask when `on_mask`;
   /// the start address (in 16-byte units) of a wgmma operand: A, or B when `on_second`.
   int64_t value = 0;
   bool on_mask = false;

@@ -1,4 +1,10 @@
 // The emulated machine as its user sees it: options, launches, global memory, results.
+//
+// What it sees of a kernel: every operation of arch/, and every load and store that the compiler marks
+// (kernel translation units are compiled with -fsanitize=thread). What it does not see: accesses inside
+// library functions that were compiled without that option (memcpy of a run-time size), variables that the
+// host compiler keeps in registers, and buffers that were neither allocated by the machine nor registered
+// with it.
 #pragma once
 
 #include <array>
@@ -32,7 +38,8 @@ struct MachineOptions {
   bool trace = false;
   /// A launch ends at its max_reports-th report (the first is the one that `launch` returns).
   uint32_t max_reports = 1;
-  /// A thread that makes this many memory accesses without reaching a machine operation is reported as livelock.
+  /// A thread that makes this many memory accesses without reaching a machine operation is reported as
+  /// livelock.
   uint64_t watchdog_accesses = 2'000'000'000;
   /// Number of multiprocessors that the machine claims to have; the machine itself does not use it.
   uint32_t multiprocessors = 132;
@@ -85,8 +92,8 @@ class Machine {
   /// Takes effect at the next launch.
   void set_options(MachineOptions options);
 
-  /// Runs the grid. Faults of the kernel are reports; a launch that cannot start (extents, shared memory, cluster
-  /// shape) is an error.
+  /// Runs the grid. Faults of the kernel are reports; a launch that cannot start (extents, shared memory,
+  /// cluster shape) is an error.
   Expected<LaunchResult> launch(const LaunchConfig& config, void (*body)(void*), void* closure);
   /// Result of the last launch on this machine.
   const LaunchResult& last_result() const;
@@ -94,12 +101,13 @@ class Machine {
   /// Global memory owned by the machine, surrounded by red zones; null when there is none left.
   void* allocate_global(size_t bytes, GlobalBufferOptions options = {});
   void free_global(void* pointer);
-  /// Declares memory of the caller to the machine, so that accesses to it are checked. Ranges must not overlap.
+  /// Declares memory of the caller to the machine, so that accesses to it are checked. Ranges must not
+  /// overlap.
   void register_global(void* pointer, size_t bytes, GlobalBufferOptions options = {});
   void unregister_global(void* pointer);
 
-  /// The last launch as Chrome trace JSON: a process per CTA, a track per warp and per asynchronous unit, time in
-  /// machine steps. Empty unless options().trace.
+  /// The last launch as Chrome trace JSON: a process per CTA, a track per warp and per asynchronous unit,
+  /// time in machine steps. Empty unless options().trace.
   std::string trace_json() const;
   Status write_trace(const std::string& path) const;
 
