@@ -60,8 +60,6 @@ struct NamedBarrier {
 struct ClusterBarrier {
   uint32_t arrived = 0;
   uint32_t clock = 0, released_clock = 0;
-  uint64_t phase = 0;
-  std::vector<Thread*> waiters;
 };
 
 }  // namespace tilewright::emulator

@@ -165,7 +165,6 @@ void cluster_arrive(bool relaxed) {
 void Cluster::finish_cluster_barrier() {
   clocks.copy(cluster_barrier.released_clock, cluster_barrier.clock);
   cluster_barrier.arrived = 0;
-  ++cluster_barrier.phase;
   for (Thread& thread : threads) {
     if (!thread.cluster_arrived) continue;
     thread.cluster_arrived = false;

@@ -1,9 +1,7 @@
 // Sentences about what went wrong.
 #include "tilewright/emulator/report.h"
 
-#include <algorithm>
 #include <array>
-#include <map>
 
 #include "cluster.h"
 #include "text.h"

@@ -21,10 +21,7 @@ void for_each_granule(uint64_t begin, uint64_t end, F&& f) {
   while (begin < end) {
     const uint64_t granule = begin / 16;
     const uint64_t stop = std::min<uint64_t>(end, (granule + 1) * 16);
-    if (!f(granule, static_cast<uint32_t>(begin - granule * 16),
-           static_cast<uint32_t>(stop - granule * 16))) {
-      return;
-    }
+    f(granule, static_cast<uint32_t>(begin - granule * 16), static_cast<uint32_t>(stop - granule * 16));
     begin = stop;
   }
 }
@@ -46,25 +43,6 @@ void Shadow::forget_accesses() {
   free_spills_.clear();
 }
 
-uint64_t Shadow::first_uninitialised(uint64_t begin, uint64_t end) const {
-  uint64_t found = end;
-  for_each_granule(begin, end, [&](uint64_t granule, uint32_t from, uint32_t to) {
-    const uint16_t mask = byte_mask(from, to);
-    const auto missing = static_cast<uint16_t>(mask & ~initialised_[granule]);
-    if (missing == 0) return true;
-    found = granule * kGranule + static_cast<uint32_t>(__builtin_ctz(missing));
-    return false;
-  });
-  return found;
-}
-
-void Shadow::mark_initialised(uint64_t begin, uint64_t end) {
-  for_each_granule(begin, end, [&](uint64_t granule, uint32_t from, uint32_t to) {
-    initialised_[granule] |= byte_mask(from, to);
-    return true;
-  });
-}
-
 Conflict Shadow::access(const Cluster& cluster, uint64_t begin, uint64_t end, const Actor& actor,
                         bool write) {
   Conflict first;
@@ -79,9 +57,8 @@ Conflict Shadow::access(const Cluster& cluster, uint64_t begin, uint64_t end, co
     if (!found) found = race;
     if (found && !first) {
       first = found;
-      first.offset = static_cast<uint32_t>(granule * kGranule + from);
+      first.offset = granule * kGranule + from;
     }
-    return true;
   });
   return first;
 }

@@ -48,7 +48,7 @@ struct Conflict {
   };
   Kind kind = Kind::none;
   Access other;
-  uint32_t offset = 0;  // of the first offending byte
+  uint64_t offset = 0;  // of the first offending byte
 
   explicit operator bool() const { return kind != Kind::none; }
 };
@@ -69,9 +69,6 @@ class Shadow {
   Conflict write(const Cluster& cluster, uint64_t begin, uint64_t end, const Actor& actor) {
     return access(cluster, begin, end, actor, true);
   }
-  /// The first byte of [begin, end) that was never written, or `end`.
-  uint64_t first_uninitialised(uint64_t begin, uint64_t end) const;
-  void mark_initialised(uint64_t begin, uint64_t end);
 
  private:
   static constexpr uint32_t kGranule = 16;

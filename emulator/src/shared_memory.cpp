@@ -78,8 +78,9 @@ bool Cluster::check_shared(const Thread& thread, SharedPlace place, uint32_t byt
   const Conflict conflict = write ? cta.shadow.write(*this, place.offset, place.offset + bytes, actor)
                                   : cta.shadow.read(*this, place.offset, place.offset + bytes, actor);
   if (conflict) {
-    const NamedRegion* region = region_at(cta, conflict.offset);
-    report_conflict(thread, conflict, describe(cta, conflict.offset), write, what,
+    const auto at = static_cast<uint32_t>(conflict.offset);
+    const NamedRegion* region = region_at(cta, at);
+    report_conflict(thread, conflict, describe(cta, at), write, what,
                     region != nullptr ? region->name : nullptr, region != nullptr ? region->stage : -1);
   }
   return true;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <ostream>
 #include <vector>
 
 #include "tests/kernels/covering_array.h"
@@ -42,6 +43,7 @@ inline constexpr int kLevelFast = 0, kLevelInterval4 = 3;  // of kAccumulation
 struct KernelTile {
   int m, n;
 };
+inline void PrintTo(const KernelTile& tile, std::ostream* out) { *out << tile.m << 'x' << tile.n; }
 /// Levels of kTile.
 inline constexpr std::array<KernelTile, 10> kTiles{{{64, 64},
                                                     {64, 128},
