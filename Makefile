@@ -24,7 +24,7 @@ test: build
 
 # Every schedule test with ten times the seeds.
 soak: build
-	TILEWRIGHT_SEEDS=200 scripts/run-tests $(BUILD) -L soak
+	@scripts/soak $(BUILD) 200
 
 sanitize:
 	cmake --preset sanitize -Wno-dev

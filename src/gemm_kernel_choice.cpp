@@ -82,10 +82,11 @@ Expected<Load> choose_load(const KernelProblem& p, LoadKind asked, std::string& 
 Expected<bool> choose_store(const KernelProblem& p, StoreKind asked, std::string& why) {
   if (asked == StoreKind::tma && !p.d_bulk) {
     const int64_t size = bits_of(p.d_type) / 8;
-    const std::string found = p.d_alignment < 16
-                                  ? "base aligned to " + text(p.d_alignment)
-                                  : "leading dimension " + text(p.d_ld) + ", batch stride " +
-                                        text(p.d_batch_stride) + " of " + text(size) + " bytes";
+    std::string found = "rows of " + text(p.n) + " elements";
+    if (p.d_alignment < 16) found = "base aligned to " + text(p.d_alignment);
+    if (p.d_alignment >= 16 && p.n * size % 16 == 0)
+      found = "leading dimension " + text(p.d_ld) + ", batch stride " + text(p.d_batch_stride) + " of " + text(size) +
+              " bytes";
     return broken(RuleId::store_tma, "D", found,
                   "multiples of " + text(16 / size) + " elements, or direct stores");
   }

@@ -175,7 +175,8 @@ Expected<KernelProblem> canonical(const Problem& p) {
   out.empty = p.m == 0 || p.n == 0 || p.l == 0;
   out.reads_ab = !out.empty && p.k != 0 && p.alpha != 0;
   out.reads_c = !out.empty && p.beta != 0;
-  out.scale = out.reads_ab ? static_cast<float>(double{p.alpha} * p.scale_a * p.scale_b * p.scale_d) : 0.0f;
+  const bool scaled = p.scale_a != 0 && p.scale_b != 0 && p.scale_d != 0;  // a zero factor wins over Inf and NaN
+  out.scale = out.reads_ab && scaled ? static_cast<float>(double{p.alpha} * p.scale_a * p.scale_b * p.scale_d) : 0.0f;
   out.beta = out.reads_c ? static_cast<float>(double{p.beta} * p.scale_d) : 0.0f;
   out.d_type = p.d.type;
   out.d_alignment = p.d.alignment;
@@ -199,8 +200,12 @@ Expected<KernelProblem> canonical(const Problem& p) {
     out.c_batch_stride = kernel_c.batch;
   }
   Expected<KernelProblem> done = with_operands(p, out, *a, *b);
-  if (done)
-    done->d_bulk = bulk(done->m, done->d_ld, done->l, done->d_batch_stride, size_of(p.d.type), p.d.alignment);
+  if (done) {
+    // TMA cuts a store at the end of a row of D in units of 16 bytes, not of elements.
+    const int64_t size = size_of(p.d.type);
+    done->d_bulk = done->n * size % 16 == 0 &&
+                   bulk(done->m, done->d_ld, done->l, done->d_batch_stride, size, p.d.alignment);
+  }
   return done;
 }
 

@@ -67,7 +67,7 @@ constexpr NumberedRule kTable[] = {
       kAlignment}},
     {RuleId::store_tma,
      {"store.tma",
-      "bulk stores need a base, leading dimension and batch stride of D that are multiples of 16 bytes",
+      "bulk stores need a base, rows, leading dimension and batch stride of D that are multiples of 16 bytes",
       kAlignment}},
     {RuleId::device_gpu,
      {"device.gpu", "the kernels need a GPU of compute capability 9.0 and a build with CUDA",

@@ -62,16 +62,21 @@ void Launch::file(Report report) {
   if (result.reports.size() >= options().max_reports) stopped = true;
 }
 
+// The order in which clusters start: any, where the schedule is not fair.
+std::vector<uint32_t> Launch::start_order(uint32_t clusters) {
+  std::vector<uint32_t> order(clusters);
+  std::iota(order.begin(), order.end(), 0u);
+  if (options().schedule == SchedulePolicy::fair) return order;
+  for (size_t i = order.size(); i > 1; --i) {
+    std::swap(order[i - 1], order[random.below(static_cast<uint32_t>(i))]);
+  }
+  return order;
+}
+
 bool Launch::run() {
   const uint32_t across = config.grid.x / config.cluster.x, down = config.grid.y / config.cluster.y;
   const uint32_t deep = config.grid.z / config.cluster.z;
-  std::vector<uint32_t> order(size_t{across} * down * deep);
-  std::iota(order.begin(), order.end(), 0u);
-  if (options().schedule != SchedulePolicy::fair) {
-    for (size_t i = order.size(); i > 1; --i) {
-      std::swap(order[i - 1], order[random.below(static_cast<uint32_t>(i))]);
-    }
-  }
+  const std::vector<uint32_t> order = start_order(across * down * deep);
 
   struct Running {
     std::unique_ptr<ClusterStorage> storage;

@@ -62,6 +62,8 @@ struct Launch {
   bool run();
 
  private:
+  std::vector<uint32_t> start_order(uint32_t clusters);
+
   const MachineOptions& options_;
 };
 

@@ -22,6 +22,13 @@ struct BoxRow {
   uint32_t begin, end;    // bytes of the row that lie inside
 };
 
+// Bytes of a row that a store writes: TMA cuts a store at the edge of dimension 0 in units of 16 bytes (seen on an H200), a
+// load to the element. A tensor whose rows do not end on such a unit loses what lies behind them.
+uint32_t stored_bytes(const TensorMapSpec& spec, const BoxRow& row) {
+  const uint32_t whole = (row.end - row.begin + 15) / 16 * 16;
+  return std::min(whole, spec.box[0] * size_of(spec.type) - row.begin);
+}
+
 uint32_t row_bytes(const TensorMapSpec& spec) { return spec.box[0] * size_of(spec.type); }
 
 uint32_t box_bytes(const TensorMapSpec& spec) {
@@ -182,7 +189,8 @@ bool check_rows(Thread& thread, const AsyncOperation& operation, bool write, con
   bool inside = true;
   for_each_row(operation.spec, operation.coords, [&](const BoxRow& row) {
     if (row.global == nullptr || !inside) return;
-    inside = cluster.check_global(thread, row.global, row.end - row.begin, write, actor, what);
+    const uint32_t bytes = write ? stored_bytes(operation.spec, row) : row.end - row.begin;
+    inside = cluster.check_global(thread, row.global, bytes, write, actor, what);
   });
   return inside;
 }
@@ -273,7 +281,7 @@ void write_tensor_box(AsyncOperation& operation) {
     if (operation.reduce) {
       reduce_row(operation.spec.type, row.global, source, row.end - row.begin, operation.reduction);
     } else {
-      std::memcpy(row.global, source, row.end - row.begin);
+      std::memcpy(row.global, source, stored_bytes(operation.spec, row));
     }
   });
 }

@@ -234,6 +234,22 @@ TEST(Case, C38_a_row_stride_off_16_bytes_takes_other_loads_and_stores) {
   EXPECT_EQ(run(p).params.d_ld, 1733);
 }
 
+// TMA cuts a store at the end of a row in units of 16 bytes: padding (or a neighbour's columns) would be overwritten.
+TEST(Plan, stores_rows_that_do_not_end_on_16_bytes_element_by_element) {
+  Problem p = small_problem();
+  p.n = 260;
+  p.d.ld = 264;
+  EXPECT_FALSE(planned(p).info().tma_store);
+  p.n = 264;
+  EXPECT_TRUE(planned(p).info().tma_store);
+  p.d.layout = Layout::column_major;
+  p.d.ld = 0;
+  p.m = 136;
+  EXPECT_TRUE(planned(p).info().tma_store);
+  p.m = 130, p.d.ld = 136;
+  EXPECT_FALSE(planned(p).info().tma_store);
+}
+
 TEST(Case, C44_size_one_dimensions_have_any_stride) {
   Problem p = small_problem();
   p.l = 1;
