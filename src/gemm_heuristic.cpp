@@ -67,8 +67,8 @@ Cluster choose_cluster(const TilingQuery& q, const TileChoice& tile) {
 }
 
 RasterChoice choose_raster(const TilingQuery& q, const TileChoice& tile, const Cluster& cluster) {
-  // A strip's rows of A are read again for every column of tiles, a column of B once per strip: taller strips as long
-  // as their rows stay in L2 (measured at K = 1536 to 8192).
+  // A strip's rows of A are read again for every column of tiles, a column of B once per strip: taller strips
+  // as long as their rows stay in L2 (measured at K = 1536 to 8192).
   constexpr int64_t kStripRows = 2048, kStripBytes = int64_t{16} << 20;
   const int64_t rows = 2 * kStripRows * q.k <= kStripBytes ? 2 * kStripRows : kStripRows;
   return {schedule::Raster::along_n, std::max<int64_t>(1, rows / (int64_t{tile.tile_m} * cluster.m))};

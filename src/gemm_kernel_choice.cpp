@@ -85,8 +85,8 @@ Expected<bool> choose_store(const KernelProblem& p, StoreKind asked, std::string
     std::string found = "rows of " + text(p.n) + " elements";
     if (p.d_alignment < 16) found = "base aligned to " + text(p.d_alignment);
     if (p.d_alignment >= 16 && p.n * size % 16 == 0)
-      found = "leading dimension " + text(p.d_ld) + ", batch stride " + text(p.d_batch_stride) + " of " + text(size) +
-              " bytes";
+      found = "leading dimension " + text(p.d_ld) + ", batch stride " + text(p.d_batch_stride) + " of " +
+              text(size) + " bytes";
     return broken(RuleId::store_tma, "D", found,
                   "multiples of " + text(16 / size) + " elements, or direct stores");
   }

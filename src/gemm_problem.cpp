@@ -175,8 +175,10 @@ Expected<KernelProblem> canonical(const Problem& p) {
   out.empty = p.m == 0 || p.n == 0 || p.l == 0;
   out.reads_ab = !out.empty && p.k != 0 && p.alpha != 0;
   out.reads_c = !out.empty && p.beta != 0;
-  const bool scaled = p.scale_a != 0 && p.scale_b != 0 && p.scale_d != 0;  // a zero factor wins over Inf and NaN
-  out.scale = out.reads_ab && scaled ? static_cast<float>(double{p.alpha} * p.scale_a * p.scale_b * p.scale_d) : 0.0f;
+  const bool scaled =
+      p.scale_a != 0 && p.scale_b != 0 && p.scale_d != 0;  // a zero factor wins over Inf and NaN
+  out.scale =
+      out.reads_ab && scaled ? static_cast<float>(double{p.alpha} * p.scale_a * p.scale_b * p.scale_d) : 0.0f;
   out.beta = out.reads_c ? static_cast<float>(double{p.beta} * p.scale_d) : 0.0f;
   out.d_type = p.d.type;
   out.d_alignment = p.d.alignment;

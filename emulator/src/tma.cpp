@@ -22,8 +22,9 @@ struct BoxRow {
   uint32_t begin, end;    // bytes of the row that lie inside
 };
 
-// Bytes of a row that a store writes: TMA cuts a store at the edge of dimension 0 in units of 16 bytes (seen on an H200), a
-// load to the element. A tensor whose rows do not end on such a unit loses what lies behind them.
+// Bytes of a row that a store writes: TMA cuts a store at the edge of dimension 0 in units of 16 bytes (seen
+// on an H200), a load to the element. A tensor whose rows do not end on such a unit loses what lies behind
+// them.
 uint32_t stored_bytes(const TensorMapSpec& spec, const BoxRow& row) {
   const uint32_t whole = (row.end - row.begin + 15) / 16 * 16;
   return std::min(whole, spec.box[0] * size_of(spec.type) - row.begin);

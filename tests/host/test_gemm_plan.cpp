@@ -234,7 +234,8 @@ TEST(Case, C38_a_row_stride_off_16_bytes_takes_other_loads_and_stores) {
   EXPECT_EQ(run(p).params.d_ld, 1733);
 }
 
-// TMA cuts a store at the end of a row in units of 16 bytes: padding (or a neighbour's columns) would be overwritten.
+// TMA cuts a store at the end of a row in units of 16 bytes: padding (or a neighbour's columns) would be
+// overwritten.
 TEST(Plan, stores_rows_that_do_not_end_on_16_bytes_element_by_element) {
   Problem p = small_problem();
   p.n = 260;

@@ -1,9 +1,9 @@
 // What `arch/` calls when it is compiled for the emulated machine: one function per hardware operation.
 //
-// Every function acts for the calling fiber (one CUDA thread). Shared-memory addresses are the 32-bit addresses
-// that a kernel sees: bits 0-23 are the offset in the CTA's shared window, bits 24-31 are zero for the CTA's own
-// window (`shared::cta`) and 1 + rank for a window of the cluster (`shared::cluster`, made by map_shared).
-// A function that would block on the hardware switches to another fiber.
+// Every function acts for the calling fiber (one CUDA thread). Shared-memory addresses are the 32-bit
+// addresses that a kernel sees: bits 0-23 are the offset in the CTA's shared window, bits 24-31 are zero for
+// the CTA's own window (`shared::cta`) and 1 + rank for a window of the cluster (`shared::cluster`, made by
+// map_shared). A function that would block on the hardware switches to another fiber.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +23,10 @@ class Machine;
 struct LaunchConfig {
   const char* kernel_name = "kernel";
   Index3 grid, block, cluster{1, 1, 1};
-  uint32_t shared_bytes = 0;             // dynamic shared memory
-  uint32_t registers_at_entry = 0;       // per thread; 0: what launch bounds (threads, 1) give
-  bool dependent_launch = false;         // programmatic stream serialisation: inputs are ready only after the wait
-  Machine* machine = nullptr;            // null: the calling thread's default machine
+  uint32_t shared_bytes = 0;        // dynamic shared memory
+  uint32_t registers_at_entry = 0;  // per thread; 0: what launch bounds (threads, 1) give
+  bool dependent_launch = false;    // programmatic stream serialisation: inputs are ready only after the wait
+  Machine* machine = nullptr;       // null: the calling thread's default machine
 };
 /// Runs `body(closure)` once per CUDA thread of the grid. The error carries the first report as its message.
 Status launch(const LaunchConfig& config, void (*body)(void*), void* closure);
@@ -49,7 +49,7 @@ std::byte* dynamic_shared_memory();
 uint32_t shared_address(const void* pointer);
 void* shared_pointer(uint32_t address);
 uint32_t map_shared(uint32_t address, uint32_t rank);
-void load_shared(uint32_t address, void* out, uint32_t bytes);          // also shared::cluster
+void load_shared(uint32_t address, void* out, uint32_t bytes);           // also shared::cluster
 void store_shared(uint32_t address, const void* value, uint32_t bytes);  // also shared::cluster
 void store_async(uint32_t address, const void* value, uint32_t bytes, uint32_t bar);
 
@@ -106,7 +106,8 @@ void cp_async_commit();
 void cp_async_wait(int pending);
 void cp_async_mbarrier_arrive(uint32_t bar, bool no_increment);
 
-// ---- warpgroup MMA. One call is one instruction of one thread; all 128 threads of the warpgroup must make it.
+// ---- warpgroup MMA. One call is one instruction of one thread; all 128 threads of the warpgroup must make
+// it.
 enum class MmaType : uint8_t { f16, bf16, tf32, e4m3, e5m2, s8, u8 };
 enum class AccumulatorType : uint8_t { f16, f32, s32 };
 struct WgmmaInstruction {
@@ -120,7 +121,8 @@ struct WgmmaInstruction {
 void wgmma_fence();
 void wgmma_commit();
 void wgmma_wait(int pending);
-// d: this thread's accumulator registers (n/2 floats or ints, n/4 packed f16x2). a_registers: 4 words or null.
+// d: this thread's accumulator registers (n/2 floats or ints, n/4 packed f16x2). a_registers: 4 words or
+// null.
 void wgmma(const WgmmaInstruction& instruction, void* d, const uint32_t* a_registers, uint64_t desc_a,
            uint64_t desc_b, bool accumulate);
 
