@@ -63,6 +63,10 @@ void set_extents(Problem& p, const Row& row, int number, Size size) {
   const int64_t tiles_m = least || (batched && large) ? 1 : 2, tiles_n = least || batched ? 1 : large ? 2 : 3;
   p.m = ragged(tile.m, tiles_m, number);
   p.n = ragged(tile.n, tiles_n, number + 7);
+  if (row[kStore] == 0) {  // rows that end on 16 bytes, as bulk stores need
+    const int64_t unit = 128 / bits_of(level(kOutputs, row, kOutput).type);
+    p.n = (p.n + unit - 1) / unit * unit;
+  }
   p.k = level(kSums, row, kAccumulation).k_tiles * kTileK -
         kMissing[static_cast<size_t>(number) % kMissing.size()];
 }

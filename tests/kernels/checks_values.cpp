@@ -205,7 +205,7 @@ void in_place(TestMachine& machine) {
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
     for (const Layout layout : {Layout::row_major, Layout::column_major}) {
       for (const StoreKind store : {StoreKind::tma, StoreKind::direct}) {
-        GemmCase c = make_case("C is D", 70, 100, 150, type);
+        GemmCase c = make_case("C is D", 72, 104, 150, type);
         c.problem.c.type = type;
         c.problem.c.layout = c.problem.d.layout = layout;
         c.problem.beta = 0.5f;
