@@ -22,7 +22,7 @@ build: configure
 test: build
 	@scripts/run-tests $(BUILD)
 
-# Every schedule test with ten times the seeds.
+# The planted faults and the clean kernels with 200 seeds of each schedule.
 soak: build
 	@scripts/soak $(BUILD) 200
 

@@ -102,6 +102,29 @@ TEST_F(Tma, StoresDropWhatLiesOutside) {
                {.op = Op::tma_store, .action = FaultSpec::Action::add, .value = 128}, {}, kernel);
 }
 
+// As an H200 does: columns 76 to 79 lie outside the tensor and in its last 16 bytes.
+TEST_F(Tma, StoresEndOnWholeUnitsOf16Bytes) {
+  TensorMapSpec narrow = spec(Swizzle::none, 32, 8);
+  narrow.extent[0] = 76;
+  const TensorMap map = encode(narrow);
+  const std::array<int32_t, 2> coords{64, 0};
+  auto kernel = [&] {
+    for (uint32_t i = thread_id(); i < 256; i += 128) {
+      const auto value = static_cast<uint16_t>(5000 + i);
+      store_shared(kBox + 2 * i, &value, 2);
+    }
+    fence_proxy_async(ProxyFence::shared_cta);
+    sync_threads();
+    if (thread_id() != 0) return;
+    tma_store(&map, kBox, coords.data(), 2);
+    bulk_commit();
+    bulk_wait(0, true);
+  };
+  expect_clean({}, kernel, [&] {
+    for (uint32_t c = 0; c < kColumns; ++c) ASSERT_EQ(tensor_[c], c >= 64 ? 5000 + (c - 64) : 1 + c);
+  });
+}
+
 TEST_F(Tma, HigherRanksAndReductions) {
   auto* data = static_cast<float*>(machine_.allocate_global(4 * 8 * 3 * 2 * 2 * 2, {.name = "sums"}));
   TensorMapSpec s;
