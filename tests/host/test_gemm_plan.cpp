@@ -437,8 +437,9 @@ TEST(Case, C49_C50_addresses_around_2_to_the_31_elements_are_64_bit) {
       const TensorMapSpec a = decode_for_emulator(l.params.a_map), d = decode_for_emulator(l.params.d_map);
       EXPECT_EQ((a.extent[1] - 1) * a.strides[0], static_cast<uint64_t>((shape.rows - 1) * p.a.ld));
       EXPECT_EQ(l.params.d_tma, p.n % 8 == 0);
-      if (l.params.d_tma)
+      if (l.params.d_tma) {
         EXPECT_EQ((d.extent[1] - 1) * d.strides[0], static_cast<uint64_t>((shape.rows - 1) * p.d.ld * 2));
+      }
       EXPECT_EQ(l.params.d_ld, p.d.ld);
       EXPECT_EQ(l.params.tiles.clusters_total,
                 static_cast<uint64_t>((shape.rows + 127) / 128 * ((p.n + 127) / 128)));
