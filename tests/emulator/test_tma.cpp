@@ -42,6 +42,20 @@ class Tma : public Emulator {
     return inside ? static_cast<uint16_t>(1 + row * static_cast<int32_t>(kColumns) + column) : uint16_t{0};
   }
 
+  /// A kernel of 128 threads: fills a box of 256 elements with 5000, 5001, ... and stores it at `coords`.
+  static void store_numbers(const TensorMap& map, const std::array<int32_t, 2>& coords, Swizzle mode) {
+    for (uint32_t i = thread_id(); i < 256; i += 128) {
+      const auto value = static_cast<uint16_t>(5000 + i);
+      store_shared(swizzled(kBox + 2 * i, mode), &value, 2);
+    }
+    fence_proxy_async(ProxyFence::shared_cta);
+    sync_threads();
+    if (thread_id() != 0) return;
+    tma_store(&map, kBox, coords.data(), 2);
+    bulk_commit();
+    bulk_wait(0, true);
+  }
+
   uint16_t* tensor_ = nullptr;
 };
 
@@ -76,18 +90,7 @@ TEST_F(Tma, LoadsFillTheSwizzledBoxAndZerosOutside) {
 TEST_F(Tma, StoresDropWhatLiesOutside) {
   const TensorMap map = encode(spec(Swizzle::b64, 32, 8));
   const std::array<int32_t, 2> coords{64, 16};
-  auto kernel = [&] {
-    for (uint32_t i = thread_id(); i < 256; i += 128) {
-      const auto value = static_cast<uint16_t>(5000 + i);
-      store_shared(swizzled(kBox + 2 * i, Swizzle::b64), &value, 2);
-    }
-    fence_proxy_async(ProxyFence::shared_cta);
-    sync_threads();
-    if (thread_id() != 0) return;
-    tma_store(&map, kBox, coords.data(), 2);
-    bulk_commit();
-    bulk_wait(0, true);
-  };
+  auto kernel = [&] { store_numbers(map, coords, Swizzle::b64); };
   expect_clean({}, kernel, [&] {
     for (uint32_t r = 0; r < kRows; ++r) {
       for (uint32_t c = 0; c < kColumns; ++c) {
@@ -108,18 +111,7 @@ TEST_F(Tma, StoresEndOnWholeUnitsOf16Bytes) {
   narrow.extent[0] = 76;
   const TensorMap map = encode(narrow);
   const std::array<int32_t, 2> coords{64, 0};
-  auto kernel = [&] {
-    for (uint32_t i = thread_id(); i < 256; i += 128) {
-      const auto value = static_cast<uint16_t>(5000 + i);
-      store_shared(kBox + 2 * i, &value, 2);
-    }
-    fence_proxy_async(ProxyFence::shared_cta);
-    sync_threads();
-    if (thread_id() != 0) return;
-    tma_store(&map, kBox, coords.data(), 2);
-    bulk_commit();
-    bulk_wait(0, true);
-  };
+  auto kernel = [&] { store_numbers(map, coords, Swizzle::none); };
   expect_clean({}, kernel, [&] {
     for (uint32_t c = 0; c < kColumns; ++c) ASSERT_EQ(tensor_[c], c >= 64 ? 5000 + (c - 64) : 1 + c);
   });
