@@ -25,7 +25,7 @@ function(tilewright_generate_kernels out machine mode extension)
     string(APPEND rows "      tilewright::${mode}::fp8_kernel_${index}(),\n")
     math(EXPR index "${index} + 1")
   endforeach()
-  set(body "#include \"tilewright/kernels/fp8_gemm_params.h\"\n\n")
+  set(body "#include \"tilewright/mainloop/fp8_gemm_params.h\"\n\n")
   if(index GREATER 0)
     string(APPEND body "namespace tilewright {\ninline namespace ${mode} {\n${declarations}}\n}\n\n"
            "tilewright::kernels::Fp8KernelTable tilewright::kernels::fp8_kernels_${machine}() {\n"

@@ -1,4 +1,4 @@
-#include "tilewright/kernels/fp8_gemm_params.h"
+#include "tilewright/mainloop/fp8_gemm_params.h"
 
 namespace tilewright::kernels {
 

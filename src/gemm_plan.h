@@ -5,7 +5,7 @@
 #include "src/device_info.h"
 #include "src/gemm_problem.h"
 #include "tilewright/gemm.h"
-#include "tilewright/kernels/fp8_gemm_params.h"
+#include "tilewright/mainloop/fp8_gemm_params.h"
 #include "tilewright/tensor_map.h"
 
 namespace tilewright {

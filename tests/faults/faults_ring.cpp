@@ -29,7 +29,7 @@ void add_producer_faults(Table& t) {
   plant(t, "acquire_parity_later", kPromoted64x64, acquire, nth(3, flip("empty", kProducer)),
         reports(deadlock, over_arrival, overwrite_in_use, unordered_writes, parity_alias));
 
-  const char* expect = "WgmmaFp8::load_tile: mbarrier_arrive_expect_tx";
+  const char* expect = "Fp8Loads::load_tile: mbarrier_arrive_expect_tx";
   const FaultSpec bytes = skip(Op::mbarrier_arrive_expect_tx, "full");
   plant(t, "expect_skipped", kPromoted64x64, expect, bytes,
         reports(deadlock).saying(
@@ -44,7 +44,7 @@ void add_producer_faults(Table& t) {
   plant(t, "expect_more_than_the_count_holds", kPromoted64x64, expect, become(1 << 20, bytes),
         reports(byte_count).at("full").by(kProducer));
 
-  const char* load = "WgmmaFp8::load_tile: tma_load";
+  const char* load = "Fp8Loads::load_tile: tma_load";
   plant(
       t, "load_a_skipped", kPromoted64x64, load, skip(Op::tma_load, "A"),
       reports(deadlock).saying("barrier full[0] parity 0, phase 0 (pending arrivals 0, pending bytes 8192)"));
@@ -106,7 +106,7 @@ void add_ring_consumer_faults(Table& t) {
 }
 
 void add_copy_faults(Table& t) {
-  const char* copy = "WgmmaFp8::copy_tile";
+  const char* copy = "Fp8Loads::copy_tile";
   const FaultSpec arrive = skip(Op::mbarrier_arrive, "full", kProducer);
   const FaultSpec fence = skip(Op::fence_proxy_async, "", kProducer);
   const Symptom unacquired =
@@ -142,7 +142,7 @@ void add_copy_faults(Table& t) {
 }
 
 void add_cluster_faults(Table& t) {
-  const char* load = "WgmmaFp8::load_tile: tma_load_multicast";
+  const char* load = "Fp8Loads::load_tile: tma_load_multicast";
   const FaultSpec a = mask(skip(Op::tma_load, "A")), b = mask(skip(Op::tma_load, "B"));
   plant(t, "mask_of_no_cta_2x1", kCluster2x1, load, add(4, b), reports(multicast_mask).by(kProducer));
   plant(t, "mask_of_no_cta_1x2", kCluster1x2, load, add(4, a), reports(multicast_mask).by(kProducer));

@@ -8,7 +8,7 @@
 #include "tests/kernels/checks.h"
 #include "tests/kernels/emulated_machine.h"
 #include "tests/kernels/text.h"
-#include "tilewright/kernels/fp8_gemm_params.h"
+#include "tilewright/mainloop/fp8_gemm_params.h"
 
 namespace tilewright::testing {
 namespace {

@@ -8,9 +8,9 @@
 #include "tilewright/arch/named_barrier.h"
 #include "tilewright/arch/registers.h"
 #include "tilewright/arch/shared.h"
+#include "tilewright/mainloop/ring.h"
 #include "tilewright/mainloop/wgmma_fp8.h"
 #include "tilewright/pipeline/linear_epilogue.h"
-#include "tilewright/pipeline/ring.h"
 
 namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
@@ -95,13 +95,12 @@ class DevicePipeline {
     const uint32_t shared = arch::shared_address(arch::dynamic_shared_memory());
     const uint32_t staging = shared + p_.stages * Config::kPlan.stage_bytes;
     const uint32_t barriers = staging + Config::kPlan.staging_bytes;
-    const Ring ring(barriers, p_.stages);
-    const mainloop::WgmmaFp8<Config> loop{shared};
+    const mainloop::Ring ring(barriers, p_.stages);
     const uint32_t cluster_m = p_.tiles.cluster_m, cluster_n = p_.tiles.cluster_n;
 
     if (arch::thread_index().x == 0) {
       constexpr uint32_t kConsumerWarps = 4 * Config::kConsumers;
-      ring.init(mainloop::WgmmaFp8<Config>::kFullArrivals, kConsumerWarps * (cluster_m + cluster_n - 1));
+      ring.init(mainloop::Fp8Loads<Config>::kFullArrivals, kConsumerWarps * (cluster_m + cluster_n - 1));
       name_stages(shared);
       prefetch_maps();
     }
@@ -115,9 +114,9 @@ class DevicePipeline {
     arch::grid_dependency_wait();
 
     if (arch::warp_index() >= 4 * Config::kConsumers) {
-      produce_tiles(ring, loop);
+      produce_tiles(ring, mainloop::Fp8Loads<Config>{shared});
     } else {
-      compute_tiles(ring, loop, staging);
+      compute_tiles(ring, mainloop::WgmmaFp8<Config>{shared}, staging);
     }
 
     // Peers may still multicast into this CTA's stages and arrive on its barriers.
@@ -137,7 +136,8 @@ class DevicePipeline {
     return arch::grid_dim().x / (p_.tiles.cluster_m * p_.tiles.cluster_n);
   }
 
-  TILEWRIGHT_DEVICE void produce_tiles(const Ring& ring, const mainloop::WgmmaFp8<Config>& loop) const {
+  TILEWRIGHT_DEVICE void produce_tiles(const mainloop::Ring& ring,
+                                       const mainloop::Fp8Loads<Config>& loads) const {
     arch::name_role("producer");
     if constexpr (kReallocate) arch::setmaxnreg_dec<24>();
     constexpr bool kTma = Config::kLoad == kernels::Load::tma;
@@ -145,29 +145,29 @@ class DevicePipeline {
     if (kTma && !arch::elect_one()) return;
     const uint32_t k_tiles = EpilogueScalars(p_).k_tiles(p_);
     const uint32_t rank = arch::cluster_rank(), step = clusters();
-    RingPosition at;
+    mainloop::RingPosition at;
     TILEWRIGHT_NO_UNROLL
     for (uint32_t i = first_cluster(); i < p_.tiles.clusters_total; i += step) {
       const schedule::TileCoord tile = p_.tiles.tile(i, rank);
       if constexpr (kTma) {
-        loop.load_tile(p_, ring, at, tile, k_tiles);
+        loads.load_tile(p_, ring, at, tile, k_tiles);
       } else {
-        loop.copy_tile(p_, ring, at, tile, k_tiles);
+        loads.copy_tile(p_, ring, at, tile, k_tiles);
       }
     }
   }
 
-  TILEWRIGHT_DEVICE void compute_tiles(const Ring& ring, const mainloop::WgmmaFp8<Config>& loop,
+  TILEWRIGHT_DEVICE void compute_tiles(const mainloop::Ring& ring, const mainloop::WgmmaFp8<Config>& loop,
                                        uint32_t staging) const {
     arch::name_role("consumer");
     if constexpr (kReallocate) arch::setmaxnreg_inc<240>();
     const EpilogueScalars scalars(p_);
     const uint32_t k_tiles = scalars.k_tiles(p_);
-    const Releaser releaser(ring, p_.tiles.cluster_m, p_.tiles.cluster_n);
+    const mainloop::Releaser releaser(ring, p_.tiles.cluster_m, p_.tiles.cluster_n);
     const uint32_t step = clusters();
     Epilogue epilogue(p_, scalars, staging);
     StoreInShadow<Config, Epilogue> shadow(epilogue);
-    RingPosition at;
+    mainloop::RingPosition at;
     TILEWRIGHT_NO_UNROLL
     for (uint32_t i = first_cluster(); i < p_.tiles.clusters_total; i += step) {
       shadow.current_index = i;

@@ -14,7 +14,7 @@
 #include "tilewright/arch/tma.h"
 #include "tilewright/arch/warp.h"
 #include "tilewright/arch/wgmma.h"
-#include "tilewright/kernels/fp8_gemm_params.h"
+#include "tilewright/mainloop/fp8_gemm_params.h"
 
 namespace tilewright {
 inline namespace TILEWRIGHT_MODE {

@@ -15,7 +15,7 @@
 
 namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
-namespace pipeline {
+namespace mainloop {
 
 /// Where a role stands in the ring: the stage, and the parity of the pass over the ring.
 struct RingPosition {
@@ -86,6 +86,6 @@ struct Releaser {
   }
 };
 
-}  // namespace pipeline
+}  // namespace mainloop
 }  // namespace TILEWRIGHT_MODE
 }  // namespace tilewright
