@@ -84,6 +84,11 @@ Status allow(KernelOnDevice& entry, const LaunchConfig& config) {
                                                     static_cast<int>(config.shared_bytes));
     if (Status failed = cuda_error(status, config, "cudaFuncSetAttribute(MaxDynamicSharedMemorySize)"))
       return failed;
+    // The split between L1 and shared memory that the driver picks by itself may hold one block only.
+    const cudaError_t split = cudaFuncSetAttribute(
+        entry.kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
+    if (Status failed = cuda_error(split, config, "cudaFuncSetAttribute(PreferredSharedMemoryCarveout)"))
+      return failed;
     entry.shared_allowed = config.shared_bytes;
   }
   if (config.cluster.x * config.cluster.y * config.cluster.z > 8 && !entry.large_clusters) {
@@ -146,6 +151,20 @@ struct RuntimeLaunch {
   cudaLaunchConfig_t launch = {};
 };
 
+// The runtime counts clusters of several blocks only.
+Expected<int> resident_blocks(const void* kernel, const LaunchConfig& config) {
+  int device = 0, sms = 0, blocks = 0;
+  const auto threads = static_cast<int>(config.block.x * config.block.y * config.block.z);
+  cudaError_t status = cudaGetDevice(&device);
+  if (status == cudaSuccess) status = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
+  if (status == cudaSuccess) {
+    status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, config.shared_bytes);
+  }
+  if (Status failed = cuda_error(status, config, "cudaOccupancyMaxActiveBlocksPerMultiprocessor"))
+    return *failed;
+  return blocks * sms;
+}
+
 }  // namespace
 
 Status launch_on_device(const void* kernel, const LaunchConfig& requested, void** parameters) {
@@ -158,6 +177,7 @@ Status launch_on_device(const void* kernel, const LaunchConfig& requested, void*
 Expected<int> max_active_clusters_on_device(const void* kernel, const LaunchConfig& requested) {
   LaunchConfig config = requested;
   if (Status failed = prepare(kernel, config)) return *failed;
+  if (config.cluster.x * config.cluster.y * config.cluster.z == 1) return resident_blocks(kernel, config);
   const RuntimeLaunch runtime(config);
   int clusters = 0;
   const cudaError_t status = cudaOccupancyMaxActiveClusters(&clusters, kernel, &runtime.launch);

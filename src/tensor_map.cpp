@@ -105,6 +105,25 @@ Violation swizzle_violation(const TensorMapSpec& spec) {
          std::to_string(width / size_of(spec.type)) + " elements";
 }
 
+// Rules of the driver for its type 16U4_ALIGN16B.
+Violation padded_e2m1_violation(const TensorMapSpec& spec) {
+  if (spec.type != TmaType::e2m1_padded) return std::nullopt;
+  if (spec.extent[0] % 128 != 0) {
+    return "extent 0 is " + std::to_string(spec.extent[0]) + "; the nearest legal value above is " +
+           std::to_string((spec.extent[0] / 128 + 1) * 128);
+  }
+  if (spec.box[0] != 128) return "box 0 is " + std::to_string(spec.box[0]) + "; the only legal value is 128";
+  if (std::bit_cast<uint64_t>(spec.base) % 32 != 0) return "the base address is 16 modulo 32";
+  if (spec.swizzle != Swizzle::none && spec.swizzle != Swizzle::b128) {
+    return "a " + std::to_string(swizzle_width(spec.swizzle)) + "-byte swizzle; legal are 128 bytes and none";
+  }
+  return first_stride(spec, [](int dimension, uint64_t stride) -> Violation {
+    if (stride % 32 == 0) return std::nullopt;
+    return dimension_text(dimension) + ": stride " + std::to_string(stride) +
+           " bytes; the nearest legal value above is " + std::to_string(stride + 16);
+  });
+}
+
 struct CheckedRule {
   TensorMapRule rule;
   Violation (*violation)(const TensorMapSpec&);
@@ -121,6 +140,11 @@ constexpr CheckedRule kRules[] = {
     {{"tensor_map.box", "every box extent is 1 to 256 elements"}, box_violation},
     {{"tensor_map.box_row", "a row of the box is a multiple of 16 bytes"}, box_row_violation},
     {{"tensor_map.swizzle_width", "a row of the box is no wider than the swizzle"}, swizzle_violation},
+    {{"tensor_map.padded_e2m1",
+      "padded e2m1 has an extent 0 that is a multiple of 128, boxes of 128, base and strides that are "
+      "multiples of "
+      "32 bytes, and a 128-byte swizzle or none"},
+     padded_e2m1_violation},
 };
 constexpr size_t kRuleCount = std::size(kRules);
 
@@ -134,7 +158,7 @@ ErrorCode code_of(const TensorMapRule& rule) {
 // The spec with a legal stride in place of each one that is never used.
 TensorMapSpec with_used_strides(TensorMapSpec spec) {
   for (size_t i = 1; i < static_cast<size_t>(spec.rank); ++i) {
-    if (spec.extent[i] == 1) spec.strides[i - 1] = kAlignment;
+    if (spec.extent[i] == 1) spec.strides[i - 1] = 2 * kAlignment;
   }
   return spec;
 }
@@ -170,6 +194,8 @@ int driver_type(TmaType type) {
       return 8;
     case TmaType::bf16:
       return 9;
+    case TmaType::e2m1_padded:
+      return 14;
     default:
       return 11;  // tf32
   }

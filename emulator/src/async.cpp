@@ -3,6 +3,7 @@
 
 #include "cluster.h"
 #include "copies.h"
+#include "tensor_memory.h"
 
 namespace tilewright::emulator {
 namespace {
@@ -24,16 +25,21 @@ AsyncOperation& Cluster::new_operation(AsyncKind kind, Thread& issuer) {
   operation.kind = kind;
   operation.issuer = &issuer;
   operation.issue_step = launch.step;
+  operation.serial = issuer.operations_issued++;
   return operation;
+}
+
+bool Cluster::executes_early() {
+  return launch.options().schedule == SchedulePolicy::adversarial &&
+         (timing_ == Timing::early || (timing_ == Timing::mixed && launch.random.one_in(2)));
 }
 
 void Cluster::submit(AsyncOperation& operation) {
   ++launch.result.statistics.asynchronous_operations;
   operation.due = launch.step + kFairDelay;
-  const bool early = launch.options().schedule == SchedulePolicy::adversarial &&
-                     (timing_ == Timing::early || (timing_ == Timing::mixed && launch.random.one_in(2)));
-  if (!early) {
+  if (!executes_early()) {
     pending_.push_back(&operation);
+    note_start(operation);
     return;
   }
   // Right now, but on the scheduler's stack: fibers have small ones.
@@ -52,6 +58,10 @@ void Cluster::drain_wgmma(Thread& thread) {
 void Cluster::execute(AsyncOperation& operation) {
   if (operation.kind == AsyncKind::wgmma) {
     while (!operation.warpgroup->queue.empty()) execute_wgmma(*operation.warpgroup, false);
+  } else if (operation.kind == AsyncKind::tcgen05) {
+    while (!tensor_state(*operation.issuer).queue.empty()) {
+      execute_tensor_operation(*this, *operation.issuer, false);
+    }
   } else {
     while (!execute_step(operation)) {
     }
@@ -59,8 +69,9 @@ void Cluster::execute(AsyncOperation& operation) {
   free_operations_.push_back(&operation);
 }
 
-void Cluster::execute_next(bool nobody_runs) {
-  const size_t index = choose_operation(nobody_runs);
+void Cluster::execute_next(bool nobody_runs) { execute_at(choose_operation(nobody_runs)); }
+
+void Cluster::execute_at(size_t index) {
   AsyncOperation& operation = *pending_[index];
   ++launch.step;
   ++launch.progress;
@@ -87,11 +98,13 @@ size_t Cluster::choose_operation(bool nobody_runs) {
   return start;
 }
 
-bool Cluster::is_needed(const AsyncOperation& operation) const {
+bool Cluster::is_needed(const AsyncOperation& operation) {
   switch (operation.kind) {
     case AsyncKind::wgmma:
       return std::any_of(operation.warpgroup->threads.begin(), operation.warpgroup->threads.end(),
                          [](const Thread* thread) { return thread->wait == Wait::mma_group; });
+    case AsyncKind::tcgen05:
+      return tensor_queue_is_needed(*operation.issuer);
     case AsyncKind::tensor_store:
     case AsyncKind::bulk_store:
       return operation.issuer->wait == Wait::bulk_group;
@@ -100,9 +113,10 @@ bool Cluster::is_needed(const AsyncOperation& operation) const {
     default:
       break;
   }
-  for (const Cta& cta : ctas) {
+  for (Cta& cta : ctas) {
     if ((operation.destinations >> cta.rank & 1) == 0) continue;
-    const int32_t index = cta.barrier_at[operation.barrier / 8];
+    const Cta& home = home_of(*this, operation.home_parity, cta);
+    const int32_t index = home.barrier_at[operation.barrier / 8];
     if (index >= 0 && !barriers[static_cast<size_t>(index)]->waiters.empty()) return true;
   }
   return false;
@@ -117,6 +131,8 @@ bool Cluster::execute_step(AsyncOperation& operation) {
       execute_wgmma(*operation.warpgroup, slices_);
       return operation.warpgroup->executed != before;
     }
+    case AsyncKind::tcgen05:
+      return execute_tensor_operation(*this, *operation.issuer, slices_);
     case AsyncKind::tensor_load:
       execute_tensor_load(*this, operation);
       return true;

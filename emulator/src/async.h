@@ -22,7 +22,8 @@ enum class AsyncKind : uint8_t {
   store_async,
   cp_async,
   cp_async_arrive,
-  wgmma,  // the next of its warpgroup
+  wgmma,    // the next of its warpgroup
+  tcgen05,  // the next in its thread's queue
 };
 
 /// One pending operation. Sources are read and destinations written when it executes. A store executes in two
@@ -31,7 +32,8 @@ struct AsyncOperation {
   AsyncKind kind = AsyncKind::tensor_load;
   Thread* issuer = nullptr;
   uint64_t issue_step = 0;
-  uint64_t due = 0;  // fair schedule: the step at which it executes
+  uint32_t serial = 0;  // among those of its issuer
+  uint64_t due = 0;     // fair schedule: the step at which it executes
 
   Cta* cta = nullptr;         // of `shared`
   uint32_t shared = 0;        // offset of the destination, or of a store's source
@@ -40,6 +42,8 @@ struct AsyncOperation {
   uint32_t barrier = 0;       // offset, in each destination
   std::byte* global = nullptr;
   uint32_t bytes = 0, source_bytes = 0;
+  uint32_t signalled = 0;  // tensor loads: bytes that the barrier counts
+  int home_parity = -1;    // loads of a pair of CTAs: rank parity of the one whose barrier counts
 
   const TensorMap* map = nullptr;
   TensorMap map_at_issue;

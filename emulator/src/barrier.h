@@ -29,6 +29,8 @@ struct Barrier {
   uint32_t agent = 0;
   uint32_t arrived_clock = 0;   // what all arrivals knew
   uint32_t released_clock = 0;  // the same when the last phase completed
+  // What remote arrivals released at the scope of the cluster, for waits of that scope; kNoAgent: nothing.
+  uint32_t arrived_wide = kNoAgent, released_wide = kNoAgent;
   uint32_t init_agent = 0, init_epoch = 0;
   uint32_t landing_epoch = 0;  // the last phase for which a copy was issued
 

@@ -52,6 +52,12 @@ class ClockPool {
       for (uint32_t j = i; j < i + kChunk; ++j) into[j] = into[j] < from[j] ? from[j] : into[j];
     });
   }
+  /// The same for the agents [begin, end) alone.
+  void join(uint32_t into, uint32_t from, uint32_t begin, uint32_t end) {
+    uint32_t* to = (*this)[into];
+    const uint32_t* source = (*this)[from];
+    for (uint32_t i = begin; i < end; ++i) to[i] = to[i] < source[i] ? source[i] : to[i];
+  }
   /// `into` keeps only what `from` knows too.
   void meet(uint32_t* into, const uint32_t* from) const {
     for_each_chunk([=](uint32_t i) {

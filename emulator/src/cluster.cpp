@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tensor_memory.h"
 #include "text.h"
 
 namespace tilewright::emulator {
@@ -31,8 +32,8 @@ Cluster::Cluster(Launch& the_launch, ClusterStorage& storage, uint32_t id, Index
     cta.barrier_at.assign(shared_end / 8 + 1, -1);
     cta.shadow.reset(shared_end, false);
     const uint64_t taken = uint64_t{warps_per_cta} * kWarpLanes * launch.registers_at_entry;
-    cta.free_registers =
-        taken < kRegistersPerMultiprocessor ? static_cast<uint32_t>(kRegistersPerMultiprocessor - taken) : 0;
+    const uint64_t share = kRegistersPerMultiprocessor / config.ctas_per_sm;
+    cta.free_registers = taken < share ? static_cast<uint32_t>(share - taken) : 0;
   }
   create_threads();
   const uint64_t seed = launch.options().seed;
@@ -54,7 +55,9 @@ void Cluster::create_threads() {
   priority_.resize(warps.size());
   for (uint32_t& priority : priority_) priority = static_cast<uint32_t>(launch.random.next());
   live_threads = static_cast<uint32_t>(threads.size());
-  clocks.reset(live_threads, live_threads + static_cast<uint32_t>(groups.size()));
+  wide_begin_ = live_threads + static_cast<uint32_t>(groups.size());
+  wide_end_ = wide_begin_ + (ctas.size() > 1 ? live_threads : 0);
+  clocks.reset(live_threads, wide_end_);
   cluster_barrier.clock = clocks.new_clock();
   cluster_barrier.released_clock = clocks.new_clock();
 
@@ -80,7 +83,7 @@ void Cluster::create_threads() {
     thread.group->index = group;
     thread.group->threads[thread.index % kGroupThreads] = &thread;
     thread.group->complete = thread.index % kGroupThreads == kGroupThreads - 1 || thread.group->complete;
-    clock_of(thread)[agent] = 1;
+    tick(thread);
     thread.stack = reinterpret_cast<uintptr_t>(storage_.stacks.bottom(agent));
     thread.fiber.start(storage_.stacks.bottom(agent), StackArena::usable_bytes(), &Cluster::run_thread,
                        &thread);
@@ -132,7 +135,9 @@ void Cluster::exit_cta(Cta& cta) {
     most = std::max(most, barrier->phase);
     check_left_barrier(*barrier, threads[first], clocks[known][barrier->agent]);
   }
+  check_tensor_exit(*this, cta, known);
   clocks.free_clock(known);
+  check_registers(cta);
 }
 
 // Copies that nobody waited for.

@@ -23,6 +23,8 @@ constexpr uint32_t kWindowStride = 256 * 1024;
 constexpr uint32_t kRegistersPerMultiprocessor = 65536;
 constexpr uint32_t kNowhere = ~0u;
 
+struct TensorMemory;
+
 struct NamedRegion {
   uint32_t begin = 0, end = 0;
   const char* name = nullptr;
@@ -39,7 +41,8 @@ struct Cta {
   bool exited = false;
   std::vector<int32_t> barrier_at;  // per 8 bytes: index in Cluster::barriers, or -1
   std::vector<NamedRegion> regions;
-  Shadow shadow;  // by shared address
+  Shadow shadow;                                // by shared address
+  std::shared_ptr<TensorMemory> tensor_memory;  // made at its first use
   std::array<NamedBarrier, 16> named;
   uint32_t free_registers = 0;
   uint32_t barriers_begin = ~0u, barriers_end = 0;  // all mbarriers lie between
@@ -85,6 +88,8 @@ class Cluster {
   AsyncOperation& new_operation(AsyncKind kind, Thread& issuer);
   /// Executes the operation now or leaves it to the scheduler.
   void submit(AsyncOperation& operation);
+  /// Whether the schedule wants an asynchronous operation that is issued now to execute at once.
+  bool executes_early();
   /// Executes what is left of the thread's cp.async copies up to a group.
   void finish_copies(const Thread& thread, uint32_t group);
 
@@ -94,6 +99,9 @@ class Cluster {
     if (access.cluster != id_) return ordered_across(clock, access);
     return clock[access.agent] >= access.epoch;
   }
+  /// Whether a write that is ordered before an actor's read reached its CTA: what a thread of another CTA
+  /// stored must have been released and acquired at the scope of the cluster.
+  bool acquired(const Actor& actor, const Access& write) const;
   /// Whether a generic write was made visible to the async proxy before it was released to the clock's owner.
   bool fenced(const uint32_t* clock, const Access& access) const;
   uint32_t* clock_of(const Thread& thread) { return clocks[thread.agent]; }
@@ -104,7 +112,20 @@ class Cluster {
   void acquire(Thread& thread, uint32_t from);
   /// The thread itself learns that `agent` has reached `epoch`.
   void learn(Thread& thread, uint32_t agent, uint32_t epoch);
-  void tick(Thread& thread) { ++clock_of(thread)[thread.agent]; }
+  void tick(Thread& thread) {
+    uint32_t* clock = clock_of(thread);
+    ++clock[thread.agent];
+    if (has_wide_agents()) clock[wide_agent(thread.agent)] = clock[thread.agent];
+  }
+  /// In clusters of several CTAs each thread has a second agent. Its entry in a clock is the epoch of the
+  /// thread that was acquired through synchronisation that reaches across CTAs.
+  bool has_wide_agents() const { return wide_begin_ != wide_end_; }
+  uint32_t wide_agent(uint32_t agent) const { return wide_begin_ + agent; }
+  /// An mbarrier's clock learns from an arrival; a thread learns from a completed phase.
+  void release_to_barrier(const Thread& thread, Barrier& barrier, uint32_t clock, Scope scope);
+  void acquire_from_barrier(Thread& thread, const Barrier& barrier, Scope scope);
+  /// fence.acq_rel at the scope of the cluster: what relaxed or narrower operations brought counts.
+  void widen_knowledge(Thread& thread);
   Access access_by(const Thread& thread, AccessKind kind = AccessKind::generic) const {
     return {thread.agent, epoch_of(thread), id_, kind};
   }
@@ -137,17 +158,18 @@ class Cluster {
 
   // ---- mbarriers (mbarrier.cpp)
   Barrier* barrier_at(SharedPlace place);
+  BarrierName barrier_name(SharedPlace place);
   /// The live barrier at an address, after the checks that every use needs; null after a report.
   Barrier* usable_barrier(Thread& thread, uint32_t address, const char* what, bool asynchronous = false);
   Barrier* usable_barrier(Thread& thread, SharedPlace place, const char* what, bool asynchronous);
-  void arrive(Thread& thread, Barrier& barrier, uint32_t count, uint32_t clock);
+  void arrive(Thread& thread, Barrier& barrier, uint32_t count, uint32_t clock, Scope scope = Scope::cta);
   void complete_bytes(Barrier& barrier, uint32_t bytes);
   void expect_bytes(const Thread& thread, Barrier& barrier, uint32_t bytes);
   /// A copy of `bytes` that completes on the barrier is issued; the event of its completion.
   Access issue_copy(Thread& thread, Barrier& barrier, uint32_t bytes);
   void finish_phases(Barrier& barrier);
   /// The thread's wait on the barrier returns.
-  void reach_barrier(Thread& thread, Barrier& barrier);
+  void reach_barrier(Thread& thread, Barrier& barrier, Scope scope);
   void check_phase_was_seen(Barrier& barrier);
   void count_bytes(Barrier& barrier, const Thread& thread);
   void finish_cluster_barrier();
@@ -157,12 +179,15 @@ class Cluster {
   const FaultSpec* begin(Thread& thread, Op op, uint32_t address = kNowhere, uint32_t other = kNowhere);
   void report(ReportKind kind, const Thread* thread, std::string message, const char* place = nullptr,
               int stage = -1);
+  /// The same, with the name of what lies at a shared address.
+  void report_at(ReportKind kind, const Thread& thread, SharedPlace place, std::string message);
   void report_conflict(const Thread& thread, const Conflict& conflict, const std::string& where, bool write,
                        const char* what, const char* place, int stage);
   std::string describe(const Thread& thread) const;
   std::string describe(const Barrier& barrier) const;
   std::string describe(const Access& access) const;
   std::string describe(const Cta& cta, uint32_t offset) const;
+  std::string describe_unknown_barrier(SharedPlace place);
   void report_deadlock();
 
   // ---- warpgroup MMA (wgmma.cpp)
@@ -182,7 +207,7 @@ class Cluster {
     agent_owners.push_back(owner);
     return clocks.new_agent();
   }
-  uint32_t owner_of(uint32_t agent) const { return agent_owners[agent - threads.size() - groups.size()]; }
+  uint32_t owner_of(uint32_t agent) const { return agent_owners[agent - wide_end_]; }
   uint32_t id() const { return id_; }
   bool in_stacks(uintptr_t address) const { return storage_.stacks.contains(address); }
 
@@ -202,6 +227,7 @@ class Cluster {
   void create_threads();
   static void run_thread(void* thread);
   void exit_cta(Cta& cta);
+  void check_registers(const Cta& cta);
   void check_unfinished_phases();
   void check_left_barrier(const Barrier& barrier, const Thread& thread, uint32_t known_phases);
   void resume(Thread& thread);
@@ -211,8 +237,22 @@ class Cluster {
   Thread* next_by_priority();
   bool wants_operation();
   void execute_next(bool nobody_runs);
+  void execute_at(size_t index);
+
+  // exploration.cpp
+  Explorer* explorer() const;
+  void park(Thread& thread, Op op, uint32_t address);
+  bool can_go_on(const Thread& thread);
+  std::vector<Thread*> next_of(const Warpgroup& group);
+  void release_parked(const std::vector<Thread*>& step);
+  bool explore_step();
+  Status run_explored();
+  void note_start(const AsyncOperation& operation);
+  void note_wake(const Thread& thread);
+  void note_phase(const Barrier& barrier);
+
   size_t choose_operation(bool nobody_runs);
-  bool is_needed(const AsyncOperation& operation) const;
+  bool is_needed(const AsyncOperation& operation);
   void execute(AsyncOperation& operation);
   bool execute_step(AsyncOperation& operation);
   bool requeue_pollers();
@@ -235,6 +275,7 @@ class Cluster {
   ClusterStorage& storage_;
   uint32_t id_;
   uintptr_t window_base_ = 0;
+  uint32_t wide_begin_ = 0, wide_end_ = 0;  // agents
   std::vector<Foreign> foreign_;
 
   // scheduler
@@ -244,6 +285,7 @@ class Cluster {
   uint32_t turn_ = 0;               // warp whose turn it is
   uint32_t turn_lanes_ = 0;         // its lanes that have not had their turn
   std::vector<Thread*> pollers_;
+  std::vector<Thread*> parked_;  // explorations: before an operation on an mbarrier
   uint64_t polled_at_ = ~0ull;
   uint32_t idle_polls_ = 0;
   Timing timing_ = Timing::mixed;

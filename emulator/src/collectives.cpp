@@ -83,6 +83,16 @@ void part_warpgroup(Thread& thread) {
   }
 }
 
+namespace {
+
+// "wgmma_wait 1", "wgmma_fence": fences and commits have no argument.
+std::string logged(Op op, uint32_t argument) {
+  if (op == Op::wgmma_fence || op == Op::wgmma_commit) return name_of(op);
+  return text(name_of(op), ' ', argument);
+}
+
+}  // namespace
+
 void follow_log(Thread& thread, Op op, uint32_t argument) {
   Warpgroup& group = *thread.group;
   const uint32_t entry = static_cast<uint32_t>(op) | argument << 8;
@@ -96,8 +106,8 @@ void follow_log(Thread& thread, Op op, uint32_t argument) {
     const auto expected = static_cast<Op>(group.log[thread.log_position] & 0xFF);
     thread.cluster->report(
         ReportKind::non_uniform, &thread,
-        text("executes ", name_of(op), ' ', argument, " where other threads of its warpgroup execute ",
-             name_of(expected), ' ', group.log[thread.log_position] >> 8));
+        text("executes ", logged(op, argument), " where other threads of its warpgroup execute ",
+             logged(expected, group.log[thread.log_position] >> 8)));
   }
   ++thread.log_position;
 }

@@ -26,9 +26,16 @@ void deliver(Cluster& cluster, const AsyncOperation& operation, Cta& cta, uint32
 uint32_t destinations_of(Thread& thread, SharedPlace place, uint16_t multicast_mask);
 /// Checks and records the landing of `bytes` at `place` in each destination, and arms the barriers. The event
 /// that completes the copy in the first destination, or nothing after a report that makes the copy
-/// impossible.
+/// impossible. A reduction into the destination reads it too, a bulk one through the async proxy.
+enum class Landing : uint8_t { copy, reduction, bulk_reduction };
 std::optional<Access> land(Thread& thread, SharedPlace place, SharedPlace barrier, uint32_t destinations,
-                           uint32_t bytes, const char* what);
+                           uint32_t bytes, const char* what, Landing landing = Landing::copy);
+/// The CTA whose barrier counts what a tensor load brings to `destination`: that one, or for a load of a pair
+/// (home_parity >= 0) the CTA of its pair with that rank parity.
+Cta& home_of(Cluster& cluster, int home_parity, Cta& destination);
+/// As `land`, for tensor loads: of `operation`, whose barriers are those of home_of and count its signalled
+/// bytes.
+std::optional<Access> land_tensor(Thread& thread, const AsyncOperation& operation, const char* what);
 /// Opens a bulk group of the thread with one more store in it.
 void join_bulk_group(Thread& thread, AsyncOperation& operation);
 

@@ -54,8 +54,9 @@ void cp_async(uint32_t dst, const void* src, uint32_t bytes, uint32_t src_bytes)
   const SharedPlace place = cluster.locate(*thread, dst);
   if (place.cta == nullptr) return;
   if (place.offset % bytes != 0 || (src_bytes != 0 && reinterpret_cast<uintptr_t>(src) % bytes != 0)) {
-    cluster.report(ReportKind::misaligned, thread,
-                   text("cp.async of ", bytes, " bytes: both addresses must be multiples of the size"));
+    cluster.report_at(ReportKind::misaligned, *thread, place,
+                      text("cp.async of ", bytes, " bytes to ", cluster.describe(*place.cta, place.offset),
+                           ": both addresses must be multiples of the size"));
     return;
   }
   GroupedOperations& copies = thread->copies;
@@ -107,7 +108,9 @@ void cp_async_mbarrier_arrive(uint32_t bar, bool no_increment) {
   Thread* thread = current_thread;
   if (thread == nullptr) return;
   Cluster& cluster = *thread->cluster;
-  if (skipped(cluster.begin(*thread, Op::cp_async_mbarrier_arrive, bar))) return;
+  const FaultSpec* fault = cluster.begin(*thread, Op::cp_async_mbarrier_arrive, bar);
+  if (skipped(fault)) return;
+  change_barrier(fault, bar);
   Barrier* barrier = cluster.usable_barrier(*thread, bar, "cp.async.mbarrier.arrive", true);
   if (barrier == nullptr) return;
   if (!no_increment) ++barrier->pending;

@@ -84,19 +84,29 @@ std::string goal_of(const Cluster& cluster, const Thread& thread) {
   }
 }
 
-// Which wait names the report: a register pool that cannot suffice, then an mbarrier, then a block barrier
-// that some threads never reach.
+// Which wait names the report: a register pool that cannot suffice; a barrier that lacks bytes (nothing is in
+// flight any more) or only some of its arrivals, because the others of its kind were made; any mbarrier; a
+// block barrier that some threads never reach.
 int importance(const Thread& thread) {
   switch (thread.wait) {
     case Wait::registers:
-      return 3;
-    case Wait::mbarrier:
-      return 2;
+      return 4;
+    case Wait::mbarrier: {
+      const Barrier& barrier = *thread.wait_barrier;
+      const bool unfinished = barrier.tx != 0 || barrier.pending != barrier.count;
+      return unfinished ? 3 : 2;
+    }
     case Wait::named_barrier:
       return 1;
     default:
       return 0;
   }
+}
+
+// Of equally important waits the one that began first: the others are its consequences.
+bool names_before(const Thread& thread, const Thread& other) {
+  const int mine = importance(thread), theirs = importance(other);
+  return mine != theirs ? mine > theirs : thread.wait_step < other.wait_step;
 }
 
 ReportKind kind_of(const Thread& thread) {
@@ -119,7 +129,7 @@ void Cluster::report_deadlock() {
     if (waiters.first == nullptr) waiters.first = &thread;
     const uint32_t warp = thread.index / kWarpLanes;
     if (waiters.warps.empty() || waiters.warps.back() != warp) waiters.warps.push_back(warp);
-    if (culprit == nullptr || importance(thread) > importance(*culprit)) culprit = &thread;
+    if (culprit == nullptr || names_before(thread, *culprit)) culprit = &thread;
   }
   if (culprit == nullptr) return;
   std::string message = "nothing can run any more";

@@ -1,7 +1,7 @@
 // What a thread must have finished before it exits.
 #include <algorithm>
 
-#include "cluster.h"
+#include "tensor_memory.h"
 #include "text.h"
 
 namespace tilewright::emulator {
@@ -10,6 +10,12 @@ namespace {
 bool has_uncommitted_wgmma(const Thread& thread) {
   const uint32_t groups = thread.groups_committed;
   return thread.wgmmas > (groups == 0 ? 0 : thread.group->group_ends[groups - 1]);
+}
+
+bool has_unwaited_moves(Thread& thread) {
+  if (thread.tensor == nullptr) return false;
+  const TensorThread& warp = warp_state(thread);
+  return warp.loads > thread.tensor->loads_waited || warp.stores > thread.tensor->stores_waited;
 }
 
 }  // namespace
@@ -26,6 +32,9 @@ void Cluster::check_exit(Thread& thread) {
            "exits with cp.async copies that it has not waited for");
   } else if (thread.groups_waited < thread.groups_committed || has_uncommitted_wgmma(thread)) {
     report(ReportKind::exit_with_pending_work, &thread, "exits with wgmmas that it has not waited for");
+  } else if (has_unwaited_moves(thread)) {
+    report(ReportKind::exit_with_pending_work, &thread,
+           "exits with a tcgen05.ld or tcgen05.st that it has not waited for");
   }
   if (thread.log_position != thread.group->log.size()) {
     const auto missed = static_cast<Op>(thread.group->log[thread.log_position] & 0xFF);

@@ -42,6 +42,9 @@ constexpr auto kOpNames = std::to_array<const char*>({
     "bulk_load",
     "bulk_store",
     "bulk_copy_to_cluster",
+    "bulk_reduce",
+    "bulk_reduce_to_cluster",
+    "reduce_async",
     "bulk_commit",
     "bulk_wait",
     "cp_async",
@@ -52,9 +55,22 @@ constexpr auto kOpNames = std::to_array<const char*>({
     "wgmma_commit",
     "wgmma_wait",
     "wgmma",
+    "tcgen05_alloc",
+    "tcgen05_dealloc",
+    "tcgen05_relinquish",
+    "tcgen05_mma",
+    "tcgen05_cp",
+    "tcgen05_commit",
+    "tcgen05_ld",
+    "tcgen05_st",
+    "tcgen05_wait_ld",
+    "tcgen05_wait_st",
+    "tcgen05_fence_before",
+    "tcgen05_fence_after",
     "setmaxnreg",
     "stmatrix",
     "ldmatrix",
+    "mma_sync",
     "load_acquire",
     "store_release",
     "atomic",
@@ -106,6 +122,20 @@ bool selects(const FaultSpec& fault, Cluster& cluster, Thread& thread, uint32_t 
   return false;
 }
 
+bool is_tensor_collective(Op op) {
+  switch (op) {
+    case Op::tcgen05_alloc:
+    case Op::tcgen05_dealloc:
+    case Op::tcgen05_relinquish:
+    case Op::tcgen05_mma:
+    case Op::tcgen05_ld:
+    case Op::tcgen05_st:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 const char* name_of(Op op) { return op < Op::count_ ? kOpNames[static_cast<size_t>(op)] : "none"; }
@@ -114,11 +144,13 @@ const FaultSpec* Cluster::begin(Thread& thread, Op op, uint32_t address, uint32_
   if (launch.stopped) leave(thread);
   thread.accesses = 0;
   yield_point(thread);
+  park(thread, op, address);
   const std::optional<FaultSpec>& planted = launch.options().fault;
   const bool hit = planted && planted->op == op && selects(*planted, *this, thread, address, other);
   const FaultSpec* fault = hit ? &*planted : nullptr;
   // Operations of whole warps and warpgroups are counted where they are carried out.
-  const bool collective = op == Op::wgmma || op == Op::stmatrix || op == Op::ldmatrix;
+  const bool collective = op == Op::wgmma || op == Op::stmatrix || op == Op::ldmatrix ||
+                          is_tensor_collective(op) || op == Op::mma_sync;
   if (!skipped(fault) && !collective) launch.count(op);
   return fault;
 }

@@ -34,11 +34,12 @@ void fence_proxy_async(ProxyFence) {
   cluster.tick(*thread);
 }
 
-void fence_acq_rel(Scope) {
+void fence_acq_rel(Scope scope) {
   Thread* thread = current_thread;
   if (thread == nullptr) return;
   Cluster& cluster = *thread->cluster;
   if (skipped(cluster.begin(*thread, Op::fence_acq_rel))) return;
+  if (scope != Scope::cta) cluster.widen_knowledge(*thread);
   remember(*thread);
   cluster.tick(*thread);
 }

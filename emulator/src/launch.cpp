@@ -10,7 +10,8 @@
 namespace tilewright::emulator {
 namespace {
 
-// What the compiler gives a thread under launch bounds (threads, 1).
+// What the compiler gives a thread under launch bounds, `threads` being those of all CTAs that share the
+// registers.
 uint32_t default_registers(uint32_t threads) {
   const uint32_t share = kRegistersPerMultiprocessor / std::max(threads, 1u) / 8 * 8;
   return std::min(share, 256u);
@@ -45,8 +46,9 @@ Launch::Launch(MachineState& state, const LaunchConfig& launch_config, void (*ke
       options_(state.options) {
   threads_per_cta = config.block.x * config.block.y * config.block.z;
   ctas_per_cluster = config.cluster.x * config.cluster.y * config.cluster.z;
-  registers_at_entry =
-      config.registers_at_entry != 0 ? config.registers_at_entry : default_registers(threads_per_cta);
+  registers_at_entry = config.registers_at_entry != 0
+                           ? config.registers_at_entry
+                           : default_registers(threads_per_cta * config.ctas_per_sm);
 }
 
 GlobalMemory& Launch::memory() { return machine.memory; }

@@ -29,6 +29,12 @@ struct Snapshot {
   std::vector<std::pair<uint32_t, SharedClock>> others;  // what it knew of further clusters
 };
 
+/// As given to name_barrier; null when there is none.
+struct BarrierName {
+  const char* text = nullptr;
+  int stage = -1;
+};
+
 struct Launch {
   Launch(MachineState& state, const LaunchConfig& launch_config, void (*kernel)(void*), void* argument);
 
@@ -48,6 +54,7 @@ struct Launch {
   // Variables in global memory through which clusters synchronise.
   std::unordered_map<uintptr_t, Snapshot> published;
   std::unordered_set<std::string> names;
+  std::unordered_map<uint32_t, BarrierName> barrier_names;  // by shared address, of whichever CTA named it
 
   const MachineOptions& options() const { return options_; }
   GlobalMemory& memory();

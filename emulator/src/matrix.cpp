@@ -35,9 +35,9 @@ void move_matrices(Thread& thread, uint32_t count, bool transpose, bool store) {
       const SharedPlace place = cluster.locate(lane, lane.exchange.address);
       if (place.cta == nullptr) return;
       if (place.offset % kRowBytes != 0) {
-        cluster.report(ReportKind::misaligned, &lane,
-                       text(what, ": the row at ", cluster.describe(*place.cta, place.offset),
-                            " is not aligned to ", kRowBytes, " bytes"));
+        cluster.report_at(ReportKind::misaligned, lane, place,
+                          text(what, ": the row at ", cluster.describe(*place.cta, place.offset),
+                               " is not aligned to ", kRowBytes, " bytes"));
         return;
       }
       if (!cluster.check_shared(lane, place, kRowBytes, store, what)) return;

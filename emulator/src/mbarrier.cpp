@@ -17,6 +17,22 @@ Barrier* Cluster::barrier_at(SharedPlace place) {
   return index < 0 ? nullptr : barriers[static_cast<size_t>(index)].get();
 }
 
+// A barrier that is not initialised yet may have its name from another CTA, where the same place has one.
+BarrierName Cluster::barrier_name(SharedPlace place) {
+  if (const Barrier* barrier = barrier_at(place); barrier != nullptr && barrier->name != nullptr)
+    return {barrier->name, barrier->stage};
+  const auto known = launch.barrier_names.find(place.offset);
+  return known == launch.barrier_names.end() ? BarrierName{} : known->second;
+}
+
+std::string Cluster::describe_unknown_barrier(SharedPlace place) {
+  const BarrierName name = barrier_name(place);
+  const std::string where = describe(*place.cta, place.offset);
+  if (name.text == nullptr) return text("the mbarrier at ", where);
+  return text("barrier ", name.text, name.stage >= 0 ? text('[', name.stage, ']') : std::string(), " (",
+              where, ')');
+}
+
 Barrier* Cluster::usable_barrier(Thread& thread, uint32_t address, const char* what, bool asynchronous) {
   const SharedPlace place = locate(thread, address);
   return place.cta == nullptr ? nullptr : usable_barrier(thread, place, what, asynchronous);
@@ -32,9 +48,12 @@ Barrier* Cluster::usable_barrier(Thread& thread, SharedPlace place, const char* 
     return nullptr;
   Barrier* barrier = barrier_at(place);
   if (barrier == nullptr || !barrier->live) {
+    const BarrierName name = barrier_name(place);
     report(ReportKind::barrier_not_initialised, &thread,
-           text(what, " uses ", describe(*place.cta, place.offset), ", where no mbarrier is initialised"),
-           barrier != nullptr ? barrier->name : nullptr, barrier != nullptr ? barrier->stage : -1);
+           text(what, " uses ", barrier != nullptr ? describe(*barrier) : describe_unknown_barrier(place),
+                barrier != nullptr && barrier->init_epoch != 0 ? ", which is not initialised any more"
+                                                               : ", which nobody has initialised"),
+           name.text, name.stage);
     return nullptr;
   }
   const uint32_t known = clock_of(thread)[barrier->init_agent];
@@ -56,7 +75,7 @@ Barrier* Cluster::usable_barrier(Thread& thread, SharedPlace place, const char* 
   return barrier;
 }
 
-void Cluster::arrive(Thread& thread, Barrier& barrier, uint32_t count, uint32_t clock) {
+void Cluster::arrive(Thread& thread, Barrier& barrier, uint32_t count, uint32_t clock, Scope scope) {
   if (count > barrier.pending) {
     report(ReportKind::over_arrival, &thread,
            text(plural(count, "arrival"), " on ", describe(barrier), ", but phase ", barrier.phase,
@@ -64,7 +83,7 @@ void Cluster::arrive(Thread& thread, Barrier& barrier, uint32_t count, uint32_t 
            barrier.name, barrier.stage);
     count = barrier.pending;
   }
-  clocks.join(barrier.arrived_clock, clock);
+  release_to_barrier(thread, barrier, clock, scope);
   barrier.pending -= count;
   finish_phases(barrier);
 }
@@ -156,8 +175,13 @@ void Cluster::finish_phases(Barrier& barrier) {
     barrier.expected = barrier.issued = 0;
     ++barrier.phase;
     barrier.pending = barrier.count;
+    note_phase(barrier);
     clocks[barrier.arrived_clock][barrier.agent] = barrier.phase;
     clocks.copy(barrier.released_clock, barrier.arrived_clock);
+    if (barrier.arrived_wide != kNoAgent) {
+      if (barrier.released_wide == kNoAgent) barrier.released_wide = clocks.new_clock();
+      clocks.copy(barrier.released_wide, barrier.arrived_wide);
+    }
     ++launch.progress;
     auto kept = barrier.waiters.begin();
     for (Thread* thread : barrier.waiters) {
@@ -165,7 +189,7 @@ void Cluster::finish_phases(Barrier& barrier) {
         *kept++ = thread;
         continue;
       }
-      reach_barrier(*thread, barrier);
+      reach_barrier(*thread, barrier, thread->wait_scope);
       wake(*thread);
     }
     barrier.waiters.erase(kept, barrier.waiters.end());
@@ -173,8 +197,8 @@ void Cluster::finish_phases(Barrier& barrier) {
   }
 }
 
-void Cluster::reach_barrier(Thread& thread, Barrier& barrier) {
-  if (barrier.phase != barrier.first_phase) acquire(thread, barrier.released_clock);
+void Cluster::reach_barrier(Thread& thread, Barrier& barrier, Scope scope) {
+  if (barrier.phase != barrier.first_phase) acquire_from_barrier(thread, barrier, scope);
   if (barrier.seen.empty()) barrier.seen.resize(launch.threads_per_cta);
   Barrier::Seen& seen = barrier.seen[thread.index];
   const bool fresh = barrier.phase == barrier.first_phase;
@@ -240,6 +264,7 @@ void name_barrier(uint32_t bar, const char* name, int stage) {
   if (barrier == nullptr) barrier = &new_barrier(cluster, place);
   barrier->name = cluster.launch.intern(name);
   barrier->stage = stage;
+  cluster.launch.barrier_names[place.offset] = {barrier->name, stage};
 }
 
 void mbarrier_init(uint32_t bar, uint32_t count) {
@@ -248,7 +273,7 @@ void mbarrier_init(uint32_t bar, uint32_t count) {
   Cluster& cluster = *thread->cluster;
   const FaultSpec* fault = cluster.begin(*thread, Op::mbarrier_init, bar);
   if (skipped(fault)) return;
-  change(fault, count);
+  change(fault, bar, count);
   const SharedPlace place = own_place(*thread, bar, "mbarrier init");
   if (place.cta == nullptr) return;
   if (place.offset % 8 != 0) {
@@ -287,7 +312,9 @@ void mbarrier_invalidate(uint32_t bar) {
   Thread* thread = current_thread;
   if (thread == nullptr) return;
   Cluster& cluster = *thread->cluster;
-  if (skipped(cluster.begin(*thread, Op::mbarrier_invalidate, bar))) return;
+  const FaultSpec* fault = cluster.begin(*thread, Op::mbarrier_invalidate, bar);
+  if (skipped(fault)) return;
+  change_barrier(fault, bar);
   const SharedPlace place = own_place(*thread, bar, "mbarrier inval");
   if (place.cta == nullptr) return;
   Barrier* barrier = cluster.usable_barrier(*thread, place, "mbarrier inval", false);
@@ -301,16 +328,16 @@ void mbarrier_invalidate(uint32_t bar) {
   barrier->live = false;
 }
 
-void mbarrier_arrive(uint32_t bar, uint32_t count) {
+void mbarrier_arrive(uint32_t bar, uint32_t count, Scope scope) {
   Thread* thread = current_thread;
   if (thread == nullptr) return;
   Cluster& cluster = *thread->cluster;
   const FaultSpec* fault = cluster.begin(*thread, Op::mbarrier_arrive, bar);
   if (skipped(fault)) return;
-  change(fault, count);
+  change(fault, bar, count);
   Barrier* barrier = cluster.usable_barrier(*thread, bar, "mbarrier arrive");
   if (barrier == nullptr) return;
-  cluster.arrive(*thread, *barrier, count, thread->agent);
+  cluster.arrive(*thread, *barrier, count, thread->agent, scope);
   cluster.tick(*thread);
 }
 
@@ -318,7 +345,9 @@ void mbarrier_arrive_drop(uint32_t bar) {
   Thread* thread = current_thread;
   if (thread == nullptr) return;
   Cluster& cluster = *thread->cluster;
-  if (skipped(cluster.begin(*thread, Op::mbarrier_arrive_drop, bar))) return;
+  const FaultSpec* fault = cluster.begin(*thread, Op::mbarrier_arrive_drop, bar);
+  if (skipped(fault)) return;
+  change_barrier(fault, bar);
   Barrier* barrier = cluster.usable_barrier(*thread, bar, "mbarrier arrive_drop");
   if (barrier == nullptr) return;
   if (barrier->count > 0) --barrier->count;
@@ -332,7 +361,7 @@ void mbarrier_expect_tx(uint32_t bar, uint32_t bytes) {
   Cluster& cluster = *thread->cluster;
   const FaultSpec* fault = cluster.begin(*thread, Op::mbarrier_expect_tx, bar);
   if (skipped(fault)) return;
-  change(fault, bytes);
+  change(fault, bar, bytes);
   Barrier* barrier = cluster.usable_barrier(*thread, bar, "mbarrier expect_tx");
   if (barrier != nullptr) cluster.expect_bytes(*thread, *barrier, bytes);
 }
@@ -343,32 +372,33 @@ void mbarrier_complete_tx(uint32_t bar, uint32_t bytes) {
   Cluster& cluster = *thread->cluster;
   const FaultSpec* fault = cluster.begin(*thread, Op::mbarrier_complete_tx, bar);
   if (skipped(fault)) return;
-  change(fault, bytes);
+  change(fault, bar, bytes);
   Barrier* barrier = cluster.usable_barrier(*thread, bar, "mbarrier complete_tx");
   if (barrier != nullptr) cluster.complete_bytes(*barrier, bytes);
 }
 
-void mbarrier_arrive_expect_tx(uint32_t bar, uint32_t bytes) {
+void mbarrier_arrive_expect_tx(uint32_t bar, uint32_t bytes, Scope scope) {
   Thread* thread = current_thread;
   if (thread == nullptr) return;
   Cluster& cluster = *thread->cluster;
   const FaultSpec* fault = cluster.begin(*thread, Op::mbarrier_arrive_expect_tx, bar);
   if (skipped(fault)) return;
-  change(fault, bytes);
+  change(fault, bar, bytes);
   Barrier* barrier = cluster.usable_barrier(*thread, bar, "mbarrier arrive.expect_tx");
   if (barrier == nullptr) return;
   cluster.expect_bytes(*thread, *barrier, bytes);
-  cluster.arrive(*thread, *barrier, 1, thread->agent);
+  cluster.arrive(*thread, *barrier, 1, thread->agent, scope);
   cluster.tick(*thread);
 }
 
-bool mbarrier_test_wait_parity(uint32_t bar, uint32_t parity) {
+bool mbarrier_test_wait_parity(uint32_t bar, uint32_t parity, Scope scope) {
   Thread* thread = current_thread;
   if (thread == nullptr) return false;
   Cluster& cluster = *thread->cluster;
   const FaultSpec* fault = cluster.begin(*thread, Op::mbarrier_test_wait, bar);
   if (skipped(fault)) return true;
   if (flips_parity(fault)) parity ^= 1;
+  change_barrier(fault, bar);
   const SharedPlace place = own_place(*thread, bar, "mbarrier test_wait");
   if (place.cta == nullptr) return true;
   Barrier* barrier = cluster.usable_barrier(*thread, place, "mbarrier test_wait", false);
@@ -377,27 +407,30 @@ bool mbarrier_test_wait_parity(uint32_t bar, uint32_t parity) {
     cluster.poll(*thread);
     if (barrier->parity() == (parity & 1)) return false;
   }
-  cluster.reach_barrier(*thread, *barrier);
+  cluster.reach_barrier(*thread, *barrier, scope);
   return true;
 }
 
-void mbarrier_wait_parity(uint32_t bar, uint32_t parity) {
+void mbarrier_wait_parity(uint32_t bar, uint32_t parity, Scope scope) {
   Thread* thread = current_thread;
   if (thread == nullptr) return;
   Cluster& cluster = *thread->cluster;
+  thread->parked_parity = parity;
   const FaultSpec* fault = cluster.begin(*thread, Op::mbarrier_wait, bar);
   if (skipped(fault)) return;
   if (flips_parity(fault)) parity ^= 1;
+  change_barrier(fault, bar);
   const SharedPlace place = own_place(*thread, bar, "mbarrier wait");
   if (place.cta == nullptr) return;
   Barrier* barrier = cluster.usable_barrier(*thread, place, "mbarrier wait", false);
   if (barrier == nullptr) return;
   if (barrier->parity() != (parity & 1)) {
-    cluster.reach_barrier(*thread, *barrier);
+    cluster.reach_barrier(*thread, *barrier, scope);
     return;
   }
   thread->wait_barrier = barrier;
   thread->wait_value = parity & 1;
+  thread->wait_scope = scope;
   barrier->waiters.push_back(thread);
   cluster.block(*thread, Wait::mbarrier);
 }

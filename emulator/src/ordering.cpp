@@ -15,6 +15,40 @@ void Cluster::acquire(Thread& thread, uint32_t from) {
   ++thread.group->acquires;
 }
 
+bool Cluster::acquired(const Actor& actor, const Access& write) const {
+  if (!has_wide_agents() || write.cluster != id_) return true;
+  if (write.kind != AccessKind::generic || actor.access.kind != AccessKind::generic) return true;
+  if (threads[write.agent].cta == threads[actor.access.agent].cta) return true;
+  return actor.clock[wide_agent(write.agent)] >= write.epoch;
+}
+
+void Cluster::release_to_barrier(const Thread& thread, Barrier& barrier, uint32_t clock, Scope scope) {
+  if (!has_wide_agents() || thread.cta == barrier.cta) return clocks.join(barrier.arrived_clock, clock);
+  // From another CTA: what it knows of reads counts in any case, what it knows of stores only at a scope that
+  // reaches here.
+  clocks.join(barrier.arrived_clock, clock, 0, wide_begin_);
+  clocks.join(barrier.arrived_clock, clock, wide_end_, clocks.agents());
+  const uint32_t wide = scope != Scope::cta ? clock : thread.wide_fence_clock;
+  if (wide == kNoAgent) return;
+  if (barrier.arrived_wide == kNoAgent) barrier.arrived_wide = clocks.new_clock();
+  clocks.join(barrier.arrived_wide, wide, wide_begin_, wide_end_);
+}
+
+void Cluster::acquire_from_barrier(Thread& thread, const Barrier& barrier, Scope scope) {
+  acquire(thread, barrier.released_clock);
+  if (barrier.released_wide == kNoAgent) return;
+  if (scope == Scope::cta && thread.narrow_clock == kNoAgent) thread.narrow_clock = clocks.new_clock();
+  const uint32_t into = scope == Scope::cta ? thread.narrow_clock : thread.agent;
+  clocks.join(into, barrier.released_wide, wide_begin_, wide_end_);
+}
+
+void Cluster::widen_knowledge(Thread& thread) {
+  if (!has_wide_agents()) return;
+  if (thread.narrow_clock != kNoAgent) clocks.join(thread.agent, thread.narrow_clock, wide_begin_, wide_end_);
+  if (thread.wide_fence_clock == kNoAgent) thread.wide_fence_clock = clocks.new_clock();
+  clocks.copy(thread.wide_fence_clock, thread.agent);
+}
+
 void Cluster::learn(Thread& thread, uint32_t agent, uint32_t epoch) {
   uint32_t& known = clock_of(thread)[agent];
   if (known >= epoch) return;

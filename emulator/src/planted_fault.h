@@ -24,4 +24,14 @@ void change(const FaultSpec* fault, T& argument) {
   if (fault->action == FaultSpec::Action::replace) argument = static_cast<T>(fault->value);
 }
 
+/// The same to the address of the mbarrier, if the fault is for that.
+inline void change_barrier(const FaultSpec* fault, uint32_t& bar) {
+  if (fault != nullptr && fault->on_barrier) change(fault, bar);
+}
+/// To the mbarrier's address or to the other argument.
+template <class T>
+void change(const FaultSpec* fault, uint32_t& bar, T& argument) {
+  fault != nullptr && fault->on_barrier ? change(fault, bar) : change(fault, argument);
+}
+
 }  // namespace tilewright::emulator

@@ -1,5 +1,6 @@
 // Register reallocation (PTX ISA, "setmaxnreg").
 #include <algorithm>
+#include <cstring>
 
 #include "collectives.h"
 #include "text.h"
@@ -22,6 +23,7 @@ bool grant(Warpgroup& group, uint32_t registers) {
   const uint32_t more = (registers - registers_of(group)) * kGroupThreads;
   if (more > group.cta->free_registers) return false;
   group.cta->free_registers -= more;
+  group.raised = true;
   set_registers(group, registers);
   return true;
 }
@@ -44,6 +46,7 @@ void reallocate(Thread& thread, bool increase, uint32_t registers) {
                    text("setmaxnreg.", increase ? "inc" : "dec", " to ", registers,
                         " registers, but the warp holds ", current));
   } else if (!increase) {
+    group.lowered = true;
     set_registers(group, registers);
     group.cta->free_registers += (current - registers) * kGroupThreads;
     serve_waiting(cluster, *group.cta);
@@ -58,7 +61,41 @@ void reallocate(Thread& thread, bool increase, uint32_t registers) {
   part_warpgroup(thread);
 }
 
+std::string name_of(const Warpgroup& group) {
+  const char* role = group.threads[0]->role;
+  return text("warps ", group.index * 4, '-', group.index * 4 + 3,
+              role != nullptr ? text(" [", role, ']') : std::string());
+}
+
+bool same_role(const Warpgroup& a, const Warpgroup& b) {
+  const char *mine = a.threads[0]->role, *other = b.threads[0]->role;
+  return mine != nullptr && other != nullptr && std::strcmp(mine, other) == 0;
+}
+
 }  // namespace
+
+// What a compiler counted on cannot be known. But registers that one role gives back are meant for another:
+// when nobody took any, or one warpgroup of a role did and another did not, a setmaxnreg.inc is missing.
+void Cluster::check_registers(const Cta& cta) {
+  const Warpgroup *giver = nullptr, *taker = nullptr;
+  for (const Warpgroup& group : groups) {
+    if (group.cta != &cta || !group.complete) continue;
+    if (group.lowered) giver = &group;
+    if (group.raised) taker = &group;
+  }
+  if (giver == nullptr) return;
+  for (const Warpgroup& group : groups) {
+    const bool idle = group.cta == &cta && group.complete && !group.lowered && !group.raised;
+    if (!idle || (taker != nullptr && !same_role(group, *taker))) continue;
+    report(ReportKind::register_budget, group.threads[0],
+           text(name_of(group), " ran with the ", registers_of(group),
+                " registers of the launch: they executed no ", "setmaxnreg.inc, although ", name_of(*giver),
+                " gave registers back",
+                taker != nullptr ? text(" and ", name_of(*taker), " took some")
+                                 : std::string(" and nobody took any")));
+    return;
+  }
+}
 
 void setmaxnreg(bool increase, uint32_t registers) {
   Thread* thread = current_thread;

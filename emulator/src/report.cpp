@@ -18,12 +18,15 @@ constexpr auto kKindNames = std::to_array<const char*>({
     "unordered_writes",
     "uninitialised_read",
     "missing_proxy_fence",
+    "narrow_scope",
     "global_race",
     "dependency_not_waited",
     "tensor_map_changed",
     "accumulator_in_flight",
     "operand_register_in_flight",
     "missing_wgmma_fence",
+    "missing_tcgen05_fence",
+    "tensor_memory",
     "barrier_not_initialised",
     "barrier_init_not_visible",
     "barrier_reinitialised",
@@ -42,6 +45,7 @@ constexpr auto kKindNames = std::to_array<const char*>({
     "read_only_write",
     "exit_with_pending_work",
     "exit_before_peer",
+    "api_misuse",
     "invalid_argument",
 });
 static_assert(kKindNames.size() == static_cast<size_t>(ReportKind::invalid_argument) + 1);
@@ -56,6 +60,8 @@ ReportKind kind_of(Conflict::Kind kind) {
       return ReportKind::overwrite_in_use;
     case Conflict::Kind::proxy:
       return ReportKind::missing_proxy_fence;
+    case Conflict::Kind::scope:
+      return ReportKind::narrow_scope;
     default:
       return ReportKind::unordered_writes;
   }
@@ -80,6 +86,12 @@ void Cluster::report(ReportKind kind, const Thread* thread, std::string message,
     report.message = std::move(message);
   }
   launch.file(std::move(report));
+}
+
+void Cluster::report_at(ReportKind kind, const Thread& thread, SharedPlace place, std::string message) {
+  const NamedRegion* region = region_at(*place.cta, place.offset);
+  report(kind, &thread, std::move(message), region != nullptr ? region->name : nullptr,
+         region != nullptr ? region->stage : -1);
 }
 
 std::string Cluster::describe(const Thread& thread) const {
@@ -118,7 +130,8 @@ std::string Cluster::describe(const Access& access) const {
       return describe(threads[access.agent]);
     case AccessKind::cp_async:
       return text("cp.async group ", access.epoch, " of ", describe(threads[owner_of(access.agent)]));
-    case AccessKind::copy: {
+    case AccessKind::copy:
+    case AccessKind::copy_reduction: {
       const Barrier& barrier = *barriers[owner_of(access.agent)];
       return text("an asynchronous copy that completes phase ", access.epoch - 1, " of ", describe(barrier));
     }
@@ -129,6 +142,12 @@ std::string Cluster::describe(const Access& access) const {
           group.cta->rank,
           group.threads[0]->role != nullptr ? text(" [", group.threads[0]->role, ']') : std::string());
     }
+    case AccessKind::tensor:
+      return text("tcgen05 operation ", access.epoch, " of ", describe(threads[owner_of(access.agent)]));
+    case AccessKind::tensor_load:
+      return text("tcgen05.ld ", access.epoch, " of the warp of ", describe(threads[owner_of(access.agent)]));
+    case AccessKind::tensor_store:
+      return text("tcgen05.st ", access.epoch, " of the warp of ", describe(threads[owner_of(access.agent)]));
     case AccessKind::bulk_read:
     case AccessKind::bulk_write:
     case AccessKind::reduction:
@@ -156,6 +175,12 @@ void Cluster::report_conflict(const Thread& thread, const Conflict& conflict, co
     case Conflict::Kind::proxy:
       message += text(" through the async proxy; ", describe(conflict.other),
                       " wrote it without a fence.proxy.async of its own before it signalled");
+      break;
+    case Conflict::Kind::scope:
+      message +=
+          text(", which ", describe(conflict.other),
+               " wrote; the arrival or the wait that orders the two has the scope of a CTA, and orders "
+               "nothing between CTAs: it needs release.cluster and acquire.cluster");
       break;
     default:
       message += text(", not ordered after the write by ", describe(conflict.other));

@@ -13,6 +13,7 @@ constexpr uint32_t kIdlePolls = 100;  // rounds without progress after which pol
 }  // namespace
 
 Cluster::Status Cluster::run() {
+  if (explorer() != nullptr) return run_explored();
   for (;;) {
     if (launch.stopped) return Status::stopped;
     if (ready_lanes_ + pending_.size() > 1) ++launch.result.statistics.interleavings;
@@ -63,6 +64,7 @@ void Cluster::wake(Thread& thread) {
     trace->add({"wait", thread.cta->number, thread.index / kWarpLanes, thread.wait_step, launch.step,
                 barrier.name, barrier.stage, 0});
   }
+  note_wake(thread);
   thread.wait = Wait::none;
   ++launch.progress;
   ready_[thread.warp->index] |= 1u << thread.lane;

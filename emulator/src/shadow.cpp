@@ -12,7 +12,7 @@ uint16_t byte_mask(uint32_t begin, uint32_t end) {
 }
 
 bool commute(AccessKind a, AccessKind b) {
-  return a == b && (a == AccessKind::atomic || a == AccessKind::reduction);
+  return a == b && (a == AccessKind::atomic || a == AccessKind::reduction || a == AccessKind::copy_reduction);
 }
 
 // Calls f(granule, begin, end) for the pieces of [begin, end); begin and end relative to the granule.
@@ -108,6 +108,8 @@ Conflict Shadow::check_read(const Cluster& cluster, Node& node, const Actor& act
     if (!both_atomic) conflict = {Conflict::Kind::read_before_ready, node.write, 0};
   } else if (actor.async_proxy && !cluster.fenced(actor.clock, node.write)) {
     conflict = {Conflict::Kind::proxy, node.write, 0};
+  } else if (!cluster.acquired(actor, node.write)) {
+    conflict = {Conflict::Kind::scope, node.write, 0};
   }
   record_read(cluster, node, actor);
   return conflict;

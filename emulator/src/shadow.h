@@ -11,15 +11,19 @@ namespace tilewright::emulator {
 class Cluster;
 
 enum class AccessKind : uint8_t {
-  none,       // before the kernel: ordered before everything
-  generic,    // a load or store of the thread `agent`
-  atomic,     // the same, atomically: does not conflict with its like
-  cp_async,   // known once the thread has waited for the group `epoch`; agent: the thread's cp.async agent
-  copy,       // an asynchronous copy; known once phase `epoch` of the barrier `agent` is known to be complete
-  mma,        // a wgmma; known once group `epoch` of the warpgroup `agent` is
-  bulk_read,  // the source of a bulk store; agent: the thread's bulk-read agent
-  bulk_write,  // its destination; agent: the thread's bulk-write agent
-  reduction,   // the destination of a bulk reduction, which does not conflict with its like
+  none,      // before the kernel: ordered before everything
+  generic,   // a load or store of the thread `agent`
+  atomic,    // the same, atomically: does not conflict with its like
+  cp_async,  // known once the thread has waited for the group `epoch`; agent: the thread's cp.async agent
+  copy,      // an asynchronous copy; known once phase `epoch` of the barrier `agent` is known to be complete
+  tensor,    // a tcgen05 operation of a thread's queue; known once its number is, by a commit
+  tensor_load,     // a tcgen05.ld; agent: its warp's; known once waited for and fenced
+  tensor_store,    // a tcgen05.st, likewise
+  mma,             // a wgmma; known once group `epoch` of the warpgroup `agent` is
+  bulk_read,       // the source of a bulk store; agent: the thread's bulk-read agent
+  bulk_write,      // its destination; agent: the thread's bulk-write agent
+  reduction,       // the destination of a bulk reduction, which does not conflict with its like
+  copy_reduction,  // as copy, for a reduction into shared memory, which does not conflict with its like
 };
 
 /// One access as an event: it happened before a thread if the thread's clock has `epoch` or more for `agent`.
@@ -44,7 +48,8 @@ struct Conflict {
     read_before_ready,
     overwrite_in_use,
     unordered_writes,
-    proxy
+    proxy,
+    scope
   };
   Kind kind = Kind::none;
   Access other;

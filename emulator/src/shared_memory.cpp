@@ -152,9 +152,9 @@ void load_shared(uint32_t address, void* out, uint32_t bytes) {
   const SharedPlace place = cluster.locate(*thread, address);
   if (place.cta == nullptr) return;
   if (place.offset % bytes != 0) {
-    cluster.report(
-        ReportKind::misaligned, thread,
-        text("a load of ", bytes, " bytes from shared address ", Hex{place.offset}, " is not aligned"));
+    cluster.report_at(ReportKind::misaligned, *thread, place,
+                      text("a load of ", bytes, " bytes from ", cluster.describe(*place.cta, place.offset),
+                           " is not aligned"));
   }
   const bool inside = cluster.check_shared(*thread, place, bytes, false, "a load");
   if (cluster.launch.stopped) cluster.leave(*thread);  // before it acts on a wrong value
@@ -172,9 +172,9 @@ void store_shared(uint32_t address, const void* value, uint32_t bytes) {
   const SharedPlace place = cluster.locate(*thread, address);
   if (place.cta == nullptr) return;
   if (place.offset % bytes != 0) {
-    cluster.report(
-        ReportKind::misaligned, thread,
-        text("a store of ", bytes, " bytes to shared address ", Hex{place.offset}, " is not aligned"));
+    cluster.report_at(ReportKind::misaligned, *thread, place,
+                      text("a store of ", bytes, " bytes to ", cluster.describe(*place.cta, place.offset),
+                           " is not aligned"));
   }
   if (!cluster.check_shared(*thread, place, bytes, true, "a store")) return;
   std::memcpy(place.cta->window + place.offset, value, bytes);

@@ -13,6 +13,7 @@
 #include <limits>
 #include <memory>
 
+#include "fused_sum.h"
 #include "tilewright/numeric/float16.h"
 #include "tilewright/numeric/float8.h"
 #include "tilewright/numeric/tf32.h"
@@ -20,7 +21,7 @@
 namespace tilewright::emulator {
 namespace {
 
-constexpr int kRows = 64;
+constexpr int kMaxRows = 64;
 constexpr int kRowBytes = 32;
 constexpr int kMaxColumns = 256;
 constexpr int kBlock = 8;  // columns done together
@@ -109,9 +110,9 @@ const std::array<Factor, 256>& factor_table(MmaType type) {
 template <class Real>
 struct Operands {
   int depth;  // K elements in a row
-  std::array<std::array<Real, kRowBytes>, kRows> a;
-  std::array<std::array<int16_t, kRowBytes>, kRows> a_exponent;
-  std::array<bool, kRows> a_special;
+  std::array<std::array<Real, kRowBytes>, kMaxRows> a;
+  std::array<std::array<int16_t, kRowBytes>, kMaxRows> a_exponent;
+  std::array<bool, kMaxRows> a_special;
   std::array<std::array<Real, kMaxColumns>, kRowBytes> b;  // [k][column]
   std::array<std::array<int16_t, kMaxColumns>, kRowBytes> b_exponent;
   std::array<bool, kMaxColumns> b_special;
@@ -122,7 +123,7 @@ Factor load_factor(MmaType type, const std::array<Factor, 256>* table, const uin
 }
 
 template <class Real>
-void decode_operands(const WgmmaInstruction& instruction, const uint8_t* a, const uint8_t* b,
+void decode_operands(const WgmmaInstruction& instruction, int rows, const uint8_t* a, const uint8_t* b,
                      Operands<Real>& out) {
   const bool narrow = element_bytes(instruction.a) == 1;
   const auto* a_table = narrow ? &factor_table(instruction.a) : nullptr;
@@ -130,7 +131,7 @@ void decode_operands(const WgmmaInstruction& instruction, const uint8_t* a, cons
   // A negated product is a product of a negated factor.
   const Real sign = instruction.negate_a != instruction.negate_b ? Real(-1) : Real(1);
   out.depth = kRowBytes / element_bytes(instruction.a);
-  for (int row = 0; row < kRows; ++row) {
+  for (int row = 0; row < rows; ++row) {
     out.a_special[row] = false;
     for (int k = 0; k < out.depth; ++k) {
       const Factor f = load_factor(instruction.a, a_table, a + row * kRowBytes, k);
@@ -258,14 +259,14 @@ double special_sum(const WgmmaInstruction& instruction, const uint8_t* a, const 
 }
 
 template <class Real, int kDepth, int kFraction>
-void multiply_floating(const WgmmaInstruction& instruction, const uint8_t* a, const uint8_t* b, uint32_t* d,
-                       bool accumulate) {
+void multiply_floating(const WgmmaInstruction& instruction, int rows, const uint8_t* a, const uint8_t* b,
+                       uint32_t* d, bool accumulate) {
   // Too large for the stack of a fiber.
   static thread_local const auto operands = std::make_unique<Operands<Real>>();
-  decode_operands(instruction, a, b, *operands);
+  decode_operands(instruction, rows, a, b, *operands);
   const AccumulatorFormat format{instruction.d, kFraction == 13 ? 13 : 23};
   std::array<uint32_t, kBlock> before{};
-  for (int row = 0; row < kRows; ++row) {
+  for (int row = 0; row < rows; ++row) {
     for (int column = 0; column < instruction.n; column += kBlock) {
       uint32_t* block = d + row * instruction.n + column;
       if (accumulate) std::copy_n(block, kBlock, before.begin());
@@ -281,8 +282,8 @@ void multiply_floating(const WgmmaInstruction& instruction, const uint8_t* a, co
 }
 
 // Products and their sum over K = 32 stay below 2^24, exact in float.
-void multiply_integer(const WgmmaInstruction& instruction, const uint8_t* a, const uint8_t* b, uint32_t* d,
-                      bool accumulate) {
+void multiply_integer(const WgmmaInstruction& instruction, int rows, const uint8_t* a, const uint8_t* b,
+                      uint32_t* d, bool accumulate) {
   static thread_local const auto columns =
       std::make_unique<std::array<std::array<float, kMaxColumns>, kRowBytes>>();
   for (int column = 0; column < instruction.n; ++column) {
@@ -290,7 +291,7 @@ void multiply_integer(const WgmmaInstruction& instruction, const uint8_t* a, con
       (*columns)[k][column] = decode_value(instruction.b, b + column * kRowBytes + k);
     }
   }
-  for (int row = 0; row < kRows; ++row) {
+  for (int row = 0; row < rows; ++row) {
     std::array<float, kRowBytes> factors;
     for (int k = 0; k < kRowBytes; ++k) factors[k] = decode_value(instruction.a, a + row * kRowBytes + k);
     for (int column = 0; column < instruction.n; column += kBlock) {
@@ -315,21 +316,26 @@ void multiply_integer(const WgmmaInstruction& instruction, const uint8_t* a, con
 
 }  // namespace
 
-void tensor_core_multiply(const WgmmaInstruction& instruction, const uint8_t* a, const uint8_t* b,
-                          uint32_t* d, bool accumulate) {
+void multiply_rows(const WgmmaInstruction& instruction, int rows, const uint8_t* a, const uint8_t* b,
+                   uint32_t* d, bool accumulate) {
   switch (instruction.a) {
     case MmaType::e4m3:
     case MmaType::e5m2:
-      return multiply_floating<float, 32, 13>(instruction, a, b, d, accumulate);
+      return multiply_floating<float, 32, 13>(instruction, rows, a, b, d, accumulate);
     case MmaType::f16:
     case MmaType::bf16:
-      return multiply_floating<double, 16, 25>(instruction, a, b, d, accumulate);
+      return multiply_floating<double, 16, 25>(instruction, rows, a, b, d, accumulate);
     case MmaType::tf32:
-      return multiply_floating<double, 8, 25>(instruction, a, b, d, accumulate);
+      return multiply_floating<double, 8, 25>(instruction, rows, a, b, d, accumulate);
     case MmaType::s8:
     case MmaType::u8:
-      return multiply_integer(instruction, a, b, d, accumulate);
+      return multiply_integer(instruction, rows, a, b, d, accumulate);
   }
+}
+
+void tensor_core_multiply(const WgmmaInstruction& instruction, const uint8_t* a, const uint8_t* b,
+                          uint32_t* d, bool accumulate) {
+  multiply_rows(instruction, kMaxRows, a, b, d, accumulate);
 }
 
 }  // namespace tilewright::emulator

@@ -15,6 +15,7 @@ namespace tilewright::emulator {
 
 struct Barrier;
 struct Cta;
+struct TensorThread;
 class Cluster;
 struct Thread;
 
@@ -122,8 +123,9 @@ struct WgmmaOperation {
 
 struct Warpgroup {
   Cta* cta = nullptr;
-  uint32_t index = 0;     // in the CTA
-  bool complete = false;  // four full warps
+  uint32_t index = 0;                    // in the CTA
+  bool complete = false;                 // four full warps
+  bool lowered = false, raised = false;  // by setmaxnreg
   // The operation that some of its threads have reached.
   Op meeting = Op::count_;
   uint32_t met = 0;
@@ -163,11 +165,14 @@ struct Thread {
   uint32_t wait_value = 0;  // parity, barrier id, group or register number
   bool wait_read_only = false;
 
-  bool cluster_arrived = false;        // at the cluster barrier, in the running phase
-  bool cluster_waits = false;          // that phase has completed, cluster_wait is still to come
-  std::vector<uint32_t> proxy_fences;  // own epochs that ended with fence.proxy.async
-  std::vector<uint32_t> init_fences;   // the same for fence.mbarrier_init
-  uint32_t fence_clock = kNoAgent;     // what it knew at its last release fence
+  bool cluster_arrived = false;          // at the cluster barrier, in the running phase
+  bool cluster_waits = false;            // that phase has completed, cluster_wait is still to come
+  std::vector<uint32_t> proxy_fences;    // own epochs that ended with fence.proxy.async
+  std::vector<uint32_t> init_fences;     // the same for fence.mbarrier_init
+  uint32_t fence_clock = kNoAgent;       // what it knew at its last release fence
+  uint32_t wide_fence_clock = kNoAgent;  // at its last one of the scope of the cluster
+  uint32_t narrow_clock = kNoAgent;      // what waits of the scope of the CTA brought from other CTAs
+  Scope wait_scope = Scope::cta;
 
   GroupedOperations bulk, copies;
   uint32_t remote_copy_epoch = 0;  // when it last issued a copy into another CTA
@@ -178,6 +183,18 @@ struct Thread {
   uint64_t wgmmas = 0;  // executed by this thread
   bool wgmma_fenced = false;
   std::vector<RegisterRange> registers;
+  std::shared_ptr<TensorThread> tensor;  // made when the thread first uses tensor memory
+
+  // An exploration has suspended it before an operation on an mbarrier.
+  struct Parked {
+    Op op = Op::count_;
+    Cta* cta = nullptr;  // of the mbarrier
+    uint32_t offset = 0;
+
+    friend bool operator==(const Parked&, const Parked&) = default;
+  } parked;
+  uint32_t parked_parity = 0;
+  uint32_t operations_issued = 0;  // asynchronous ones
 
   // Arguments and results of the collective operation it is in.
   struct Exchange {

@@ -4,9 +4,10 @@
 #include <cstring>
 
 #include "copies.h"
+#include "reduction.h"
 #include "swizzle.h"
 #include "text.h"
-#include "tilewright/numeric/float16.h"
+#include "tilewright/emulator/tcgen05.h"
 
 namespace tilewright::emulator {
 namespace {
@@ -32,6 +33,11 @@ uint32_t stored_bytes(const TensorMapSpec& spec, const BoxRow& row) {
 
 uint32_t row_bytes(const TensorMapSpec& spec) { return spec.box[0] * size_of(spec.type); }
 
+// Bytes in global memory of `bytes` bytes of a box.
+uint32_t global_bytes(const TensorMapSpec& spec, uint32_t bytes) {
+  return spec.type == TmaType::e2m1_padded ? bytes / 2 : bytes;
+}
+
 uint32_t box_bytes(const TensorMapSpec& spec) {
   uint32_t bytes = size_of(spec.type);
   for (int d = 0; d < spec.rank; ++d) bytes *= spec.box[static_cast<size_t>(d)];
@@ -50,6 +56,7 @@ void for_each_row(const TensorMapSpec& spec, const std::array<int32_t, 5>& coord
   for (;;) {
     bool inside = low < high;
     int64_t offset = (x + low) * element;
+    if (spec.type == TmaType::e2m1_padded) offset /= 2;
     for (size_t d = 1; d < rank; ++d) {
       const int64_t c = int64_t{coords[d]} + index[d];
       inside = inside && c >= 0 && c < static_cast<int64_t>(spec.extent[d]);
@@ -64,91 +71,24 @@ void for_each_row(const TensorMapSpec& spec, const std::array<int32_t, 5>& coord
   }
 }
 
+// The inside of a row, from global memory to the box image.
+void copy_inside(const TensorMapSpec& spec, const BoxRow& part, std::byte* row) {
+  if (spec.type != TmaType::e2m1_padded) {
+    std::memcpy(row + part.begin, part.global, part.end - part.begin);
+    return;
+  }
+  for (uint32_t byte = part.begin; byte < part.end; byte += 16) {
+    std::memcpy(row + byte, part.global + (byte - part.begin) / 2, 8);
+    std::fill_n(row + byte + 8, 8, std::byte{0xA5});  // undefined
+  }
+}
+
 // Copies between a row and its swizzled place in shared memory, 16 bytes at a time.
 void store_row(std::byte* window, uint32_t address, Swizzle mode, const std::byte* row, uint32_t bytes) {
   for (uint32_t i = 0; i < bytes; i += 16) std::memcpy(window + swizzled(address + i, mode), row + i, 16);
 }
 void load_row(const std::byte* window, uint32_t address, Swizzle mode, std::byte* row, uint32_t bytes) {
   for (uint32_t i = 0; i < bytes; i += 16) std::memcpy(row + i, window + swizzled(address + i, mode), 16);
-}
-
-template <class T>
-T reduced(T old, T value, Reduction op) {
-  switch (op) {
-    case Reduction::add:
-      return static_cast<T>(old + value);
-    case Reduction::min:
-      return std::min(old, value);
-    case Reduction::max:
-      return std::max(old, value);
-    default:
-      break;
-  }
-  if constexpr (std::is_integral_v<T>) {
-    switch (op) {
-      case Reduction::inc:
-        return old >= value ? T{0} : static_cast<T>(old + 1);
-      case Reduction::dec:
-        return old == 0 || old > value ? value : static_cast<T>(old - 1);
-      case Reduction::bit_and:
-        return static_cast<T>(old & value);
-      case Reduction::bit_or:
-        return static_cast<T>(old | value);
-      case Reduction::bit_xor:
-        return static_cast<T>(old ^ value);
-      default:
-        break;
-    }
-  }
-  return old;
-}
-
-template <class T>
-void reduce_as(std::byte* global, const std::byte* source, uint32_t bytes, Reduction op) {
-  for (uint32_t i = 0; i < bytes; i += sizeof(T)) {
-    T old, value;
-    std::memcpy(&old, global + i, sizeof(T));
-    std::memcpy(&value, source + i, sizeof(T));
-    old = reduced(old, value, op);
-    std::memcpy(global + i, &old, sizeof(T));
-  }
-}
-
-template <class Half>
-void reduce_as_half(std::byte* global, const std::byte* source, uint32_t bytes, Reduction op) {
-  for (uint32_t i = 0; i < bytes; i += 2) {
-    Half old, value;
-    std::memcpy(&old, global + i, 2);
-    std::memcpy(&value, source + i, 2);
-    old = Half(reduced(static_cast<float>(old), static_cast<float>(value), op));
-    std::memcpy(global + i, &old, 2);
-  }
-}
-
-void reduce_row(TmaType type, std::byte* global, const std::byte* source, uint32_t bytes, Reduction op) {
-  switch (type) {
-    case TmaType::u8:
-      return reduce_as<uint8_t>(global, source, bytes, op);
-    case TmaType::u16:
-      return reduce_as<uint16_t>(global, source, bytes, op);
-    case TmaType::u32:
-      return reduce_as<uint32_t>(global, source, bytes, op);
-    case TmaType::s32:
-      return reduce_as<int32_t>(global, source, bytes, op);
-    case TmaType::u64:
-      return reduce_as<uint64_t>(global, source, bytes, op);
-    case TmaType::s64:
-      return reduce_as<int64_t>(global, source, bytes, op);
-    case TmaType::f16:
-      return reduce_as_half<f16>(global, source, bytes, op);
-    case TmaType::bf16:
-      return reduce_as_half<bf16>(global, source, bytes, op);
-    case TmaType::f64:
-      return reduce_as<double>(global, source, bytes, op);
-    case TmaType::f32:
-    case TmaType::tf32:
-      return reduce_as<float>(global, source, bytes, op);
-  }
 }
 
 // The map as the instruction reads it; false after a report.
@@ -174,12 +114,10 @@ bool read_map(Thread& thread, const TensorMap* map, int rank, const char* what, 
 bool check_box_address(Thread& thread, SharedPlace place, const TensorMapSpec& spec, const char* what) {
   const uint32_t alignment = std::max(kBoxAlignment, swizzle_atom(spec.swizzle));
   if (place.offset % alignment == 0) return true;
-  const NamedRegion* region = thread.cluster->region_at(*place.cta, place.offset);
-  thread.cluster->report(
-      ReportKind::misaligned, &thread,
+  thread.cluster->report_at(
+      ReportKind::misaligned, thread, place,
       text(what, " at ", thread.cluster->describe(*place.cta, place.offset), " is not aligned to ", alignment,
-           " bytes, which ", spec.swizzle == Swizzle::none ? "a box" : "the atom of its swizzle", " needs"),
-      region != nullptr ? region->name : nullptr, region != nullptr ? region->stage : -1);
+           " bytes, which ", spec.swizzle == Swizzle::none ? "a box" : "the atom of its swizzle", " needs"));
   return false;
 }
 
@@ -190,7 +128,8 @@ bool check_rows(Thread& thread, const AsyncOperation& operation, bool write, con
   bool inside = true;
   for_each_row(operation.spec, operation.coords, [&](const BoxRow& row) {
     if (row.global == nullptr || !inside) return;
-    const uint32_t bytes = write ? stored_bytes(operation.spec, row) : row.end - row.begin;
+    const uint32_t bytes =
+        write ? stored_bytes(operation.spec, row) : global_bytes(operation.spec, row.end - row.begin);
     inside = cluster.check_global(thread, row.global, bytes, write, actor, what);
   });
   return inside;
@@ -212,6 +151,11 @@ void issue_store(const TensorMap* map, uint32_t src, const int32_t* coords, int 
   std::copy_n(coords, rank, operation.coords.begin());
   if (std::any_of(coords, coords + rank, [](int32_t c) { return c < 0; })) {
     cluster.report(ReportKind::invalid_argument, thread, text(what, " at a negative coordinate"));
+  }
+  if (operation.spec.type == TmaType::e2m1_padded) {
+    cluster.report(ReportKind::invalid_argument, thread,
+                   text(what, " through a map of padded e2m1, which only loads take"));
+    return;
   }
   if (!check_box_address(*thread, place, operation.spec, what)) return;
   operation.cta = place.cta;
@@ -249,7 +193,7 @@ void execute_tensor_load(Cluster& cluster, AsyncOperation& operation) {
   std::array<std::byte, kMaxRowBytes> row;
   for_each_row(operation.spec, operation.coords, [&](const BoxRow& part) {
     std::fill_n(row.begin(), bytes, std::byte{0});
-    if (part.global != nullptr) std::memcpy(row.data() + part.begin, part.global, part.end - part.begin);
+    if (part.global != nullptr) copy_inside(operation.spec, part, row.data());
     for (Cta& cta : cluster.ctas) {
       if ((operation.destinations >> cta.rank & 1) == 0) continue;
       store_row(cta.window, operation.shared + part.image_offset, operation.spec.swizzle, row.data(), bytes);
@@ -262,7 +206,8 @@ void execute_tensor_load(Cluster& cluster, AsyncOperation& operation) {
                 region != nullptr ? region->stage : -1, operation.bytes});
   }
   for (Cta& cta : cluster.ctas) {
-    if ((operation.destinations >> cta.rank & 1) != 0) deliver(cluster, operation, cta, operation.bytes);
+    if ((operation.destinations >> cta.rank & 1) == 0) continue;
+    deliver(cluster, operation, home_of(cluster, operation.home_parity, cta), operation.signalled);
   }
 }
 
@@ -280,7 +225,7 @@ void write_tensor_box(AsyncOperation& operation) {
     if (row.global == nullptr) return;
     const std::byte* source = operation.data.data() + row.image_offset + row.begin;
     if (operation.reduce) {
-      reduce_row(operation.spec.type, row.global, source, row.end - row.begin, operation.reduction);
+      reduce_elements(operation.spec.type, row.global, source, row.end - row.begin, operation.reduction);
     } else {
       std::memcpy(row.global, source, stored_bytes(operation.spec, row));
     }
@@ -289,14 +234,20 @@ void write_tensor_box(AsyncOperation& operation) {
 
 // ---- hooks
 
-void tma_load(uint32_t dst, const TensorMap* map, uint32_t bar, const int32_t* coords, int rank,
-              uint16_t multicast_mask) {
+namespace {
+
+void issue_load(uint32_t dst, const TensorMap* map, uint32_t bar, const int32_t* coords, int rank,
+                uint16_t multicast_mask, bool pair) {
   Thread* thread = current_thread;
   if (thread == nullptr) return;
   Cluster& cluster = *thread->cluster;
   const FaultSpec* fault = cluster.begin(*thread, Op::tma_load, dst, bar);
   if (skipped(fault)) return;
-  fault != nullptr && fault->on_mask ? change(fault, multicast_mask) : change(fault, dst);
+  if (fault != nullptr && fault->on_mask) {
+    change(fault, multicast_mask);
+  } else {
+    change(fault, fault != nullptr && (fault->on_second || fault->on_barrier) ? bar : dst);
+  }
   constexpr const char* kWhat = "a TMA load";
   const SharedPlace place = cluster.locate(*thread, dst), barrier = cluster.locate(*thread, bar);
   if (place.cta == nullptr || barrier.cta == nullptr) return;
@@ -309,14 +260,27 @@ void tma_load(uint32_t dst, const TensorMap* map, uint32_t bar, const int32_t* c
   operation.barrier = barrier.offset;
   operation.destinations = destinations_of(*thread, place, multicast_mask);
   if (!check_box_address(*thread, place, operation.spec, kWhat)) return;
-  const std::optional<Access> access =
-      land(*thread, place, barrier, operation.destinations, operation.bytes, kWhat);
+  operation.signalled = global_bytes(operation.spec, operation.bytes);
+  operation.home_parity = pair ? static_cast<int>(barrier.cta->rank & 1) : -1;
+  const std::optional<Access> access = land_tensor(*thread, operation, kWhat);
   if (!access || !check_rows(*thread, operation, false, *access, kWhat)) return;
   // The descriptor is read when the copy executes: until then it must not change.
   const Actor reader{cluster.clock_of(*thread), *access};
   if (!cluster.check_global(*thread, map, sizeof(TensorMap), false, reader, "the descriptor of a TMA load"))
     return;
   cluster.submit(operation);
+}
+
+}  // namespace
+
+void tma_load(uint32_t dst, const TensorMap* map, uint32_t bar, const int32_t* coords, int rank,
+              uint16_t multicast_mask) {
+  issue_load(dst, map, bar, coords, rank, multicast_mask, false);
+}
+
+void tma_load_pair(uint32_t dst, const TensorMap* map, uint32_t bar, const int32_t* coords, int rank,
+                   uint16_t multicast_mask) {
+  issue_load(dst, map, bar, coords, rank, multicast_mask, true);
 }
 
 void tma_store(const TensorMap* map, uint32_t src, const int32_t* coords, int rank) {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cluster.h"
+#include "tensor_memory.h"
 #include "text.h"
 
 namespace tilewright::emulator {
@@ -58,11 +58,18 @@ void check_memory(Thread& thread, uintptr_t address, uint32_t bytes, bool write)
   }
 }
 
+inline bool has_loads_in_flight(const Thread& thread) {
+  return thread.tensor != nullptr && !thread.tensor->registers.empty();
+}
+
 [[gnu::noinline]] void check_access(Thread& thread, uintptr_t address, uint32_t bytes, bool write) {
   {
     const OwnWork own(thread);
     if (address - thread.stack < StackArena::usable_bytes()) {
       check_registers(thread, address, bytes, write);
+      if (has_loads_in_flight(thread)) {
+        check_tensor_registers(thread, reinterpret_cast<const std::byte*>(address), bytes, write);
+      }
     } else {
       check_memory(thread, address, bytes, write);
     }
@@ -74,9 +81,10 @@ inline void on_access(const void* address, uint32_t bytes, bool write) {
   Thread* thread = current_thread;
   if (thread == nullptr) return;
   const auto where = reinterpret_cast<uintptr_t>(address);
-  // Most accesses are to a thread's own stack, and matter only when wgmma uses a part of it.
+  // Most accesses are to a thread's own stack, and matter only when wgmma or tcgen05.ld uses a part of it.
   const bool stack = where - thread->stack < StackArena::usable_bytes();
-  if (!stack || !thread->registers.empty()) check_access(*thread, where, bytes, write);
+  if (!stack || !thread->registers.empty() || has_loads_in_flight(*thread))
+    check_access(*thread, where, bytes, write);
 }
 
 }  // namespace

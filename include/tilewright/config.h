@@ -21,6 +21,7 @@
 #  define TILEWRIGHT_GLOBAL __global__
 #  define TILEWRIGHT_GRID_CONSTANT __grid_constant__
 #  define TILEWRIGHT_LAUNCH_BOUNDS(threads) __launch_bounds__(threads, 1)
+#  define TILEWRIGHT_LAUNCH_BOUNDS_CTAS(threads, ctas_per_sm) __launch_bounds__(threads, ctas_per_sm)
 #  define TILEWRIGHT_UNROLL _Pragma("unroll")
 #  define TILEWRIGHT_NO_UNROLL _Pragma("unroll 1")
 #else
@@ -29,6 +30,7 @@
 #  define TILEWRIGHT_GLOBAL
 #  define TILEWRIGHT_GRID_CONSTANT
 #  define TILEWRIGHT_LAUNCH_BOUNDS(threads)
+#  define TILEWRIGHT_LAUNCH_BOUNDS_CTAS(threads, ctas_per_sm)
 #  define TILEWRIGHT_UNROLL
 #  define TILEWRIGHT_NO_UNROLL
 #endif

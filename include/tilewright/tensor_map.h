@@ -14,12 +14,16 @@ namespace tilewright {
 /// Shared-memory swizzle of a TMA box and of a wgmma operand (PTX ISA, "Swizzling Modes").
 enum class Swizzle : uint8_t { none, b32, b64, b128 };
 
-/// Element type of a TMA tensor: decides the element size, and the arithmetic of reductions.
-enum class TmaType : uint8_t { u8, u16, u32, s32, u64, s64, f16, f32, f64, bf16, tf32 };
+/// Element type of a TMA tensor: decides the element size, and the arithmetic of reductions. e2m1_padded:
+/// packed two to a byte in global memory, and in shared memory 16 elements in 8 bytes followed by 8 undefined
+/// ones (the driver's 16U4_ALIGN16B): loads only, and they signal the packed bytes.
+enum class TmaType : uint8_t { u8, u16, u32, s32, u64, s64, f16, f32, f64, bf16, tf32, e2m1_padded };
 
+/// Bytes of an element in shared memory.
 constexpr uint32_t size_of(TmaType t) {
   switch (t) {
     case TmaType::u8:
+    case TmaType::e2m1_padded:
       return 1;
     case TmaType::u16:
     case TmaType::f16:
@@ -71,7 +75,7 @@ struct TensorMapRule {
 };
 
 /// Every rule that `check` applies, in its order.
-const std::array<TensorMapRule, 9>& tensor_map_rules();
+const std::array<TensorMapRule, 10>& tensor_map_rules();
 
 /// The rules of cuTensorMapEncodeTiled, checked before the driver sees them: the error names the rule, the
 /// value found and the nearest legal one.

@@ -45,6 +45,7 @@ TILEWRIGHT_GLOBAL void TILEWRIGHT_LAUNCH_BOUNDS(128) mbarrier_calls(uint32_t* ou
   arch::mbarrier_arrive(bar);
   arch::mbarrier_arrive(bar, 2);
   arch::mbarrier_arrive_cluster(arch::map_shared(bar, 1));
+  arch::mbarrier_arrive_release_cluster(arch::map_shared(bar, 1));
   arch::mbarrier_arrive_drop(bar);
   arch::mbarrier_expect_tx(bar, 128);
   arch::mbarrier_arrive_expect_tx(bar, 128);

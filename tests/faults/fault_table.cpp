@@ -11,6 +11,7 @@ std::vector<PlantedFault> planted_faults() {
   plant_in_setup(table);
   plant_in_ring(table);
   plant_in_compute(table);
+  plant_in_addresses(table);
   return table;
 }
 

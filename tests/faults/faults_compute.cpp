@@ -111,14 +111,16 @@ void add_staging_faults(Table& t) {
   const Symptom astray = reports(uninitialised_read, unordered_writes, overwrite_in_use, read_before_ready);
   plant(t, "staging_off_by_an_atom", kPromoted64x64, matrices, add(1024, matrix),
         astray.at(kStaging).by(kConsumer));
-  plant(t, "staging_misaligned", kPromoted64x64, matrices, add(8, matrix), reports(misaligned));
+  plant(t, "staging_misaligned", kPromoted64x64, matrices, add(8, matrix),
+        reports(misaligned).at(kStaging).by(kConsumer));
   plant(t, "staging_out_of_bounds", kFast128x128, matrices, add(160 * 1024, matrix),
         reports(out_of_bounds).by(kConsumer));
   plant(t, "staging_over_the_barriers", kPromoted64x64, matrices, thread(96, add(2048, nth(4, matrix))),
         reports(barrier_overwritten).at("full", "empty").by(kConsumer));
   plant(t, "staging_by_31_lanes", kPromoted64x64, matrices, thread(9, matrix), reports(non_uniform));
   plant(t, "staging_off_out8", kOut8, words, add(1024, word), astray.at(kStaging).by(kConsumer));
-  plant(t, "staging_misaligned_out32", kOut32, words, add(4, word), reports(misaligned));
+  plant(t, "staging_misaligned_out32", kOut32, words, add(4, word),
+        reports(misaligned).at(kStaging).by(kConsumer));
   plant(t, "staging_skipped_out32", kOut32, words, thread(9, nth(3, word)),
         reports(uninitialised_read).at(kStaging).by(kConsumer));
   plant(t, "store_source_misaligned", kPromoted64x64, store, add(128, skip(Op::tma_store)),

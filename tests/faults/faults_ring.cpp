@@ -45,12 +45,12 @@ void add_producer_faults(Table& t) {
         reports(byte_count).at("full").by(kProducer));
 
   const char* load = "Fp8Loads::load_tile: tma_load";
-  plant(
-      t, "load_a_skipped", kPromoted64x64, load, skip(Op::tma_load, "A"),
-      reports(deadlock).saying("barrier full[0] parity 0, phase 0 (pending arrivals 0, pending bytes 8192)"));
-  plant(
-      t, "load_b_skipped", kPromoted64x64, load, nth(4, skip(Op::tma_load, "B")),
-      reports(deadlock).saying("barrier full[0] parity 0, phase 2 (pending arrivals 0, pending bytes 8192)"));
+  plant(t, "load_a_skipped", kPromoted64x64, load, skip(Op::tma_load, "A"),
+        reports(deadlock).at("full").by(kConsumer).saying(
+            "barrier full[0] parity 0, phase 0 (pending arrivals 0, pending bytes 8192)"));
+  plant(t, "load_b_skipped", kPromoted64x64, load, nth(4, skip(Op::tma_load, "B")),
+        reports(deadlock).at("full").by(kConsumer).saying(
+            "barrier full[0] parity 0, phase 2 (pending arrivals 0, pending bytes 8192)"));
   plant(t, "load_a_one_stage_off", kPromoted64x64, load, add(kStage64x64, stage(0, skip(Op::tma_load, "A"))),
         reports(unordered_writes, uninitialised_read).at("A"));
   plant(t, "load_b_over_a", kPromoted64x64, load, add(-64 * 128, skip(Op::tma_load, "B")),
@@ -92,13 +92,13 @@ void add_ring_consumer_faults(Table& t) {
 
   const char* release = "Releaser::release: mbarrier_arrive_cluster";
   plant(t, "release_skipped", kPromoted64x64, release, release_arrive(),
-        reports(deadlock).saying(
+        reports(deadlock).at("empty").by(kProducer).saying(
             "[producer] (1 thread) waits for barrier empty[0] parity 0, phase 0 (pending arrivals 4"));
   plant(t, "release_skipped_by_one_warp", kPromoted128x256, release, thread(96, release_arrive()),
-        reports(deadlock).saying(
+        reports(deadlock).at("empty").by(kProducer).saying(
             "[producer] (1 thread) waits for barrier empty[0] parity 0, phase 0 (pending arrivals 1"));
   plant(t, "release_skipped_once", kFast128x128, release, thread(0, nth(4, release_arrive())),
-        reports(deadlock).saying("waits for barrier empty[0]"));
+        reports(deadlock).at("empty").by(kProducer).saying("waits for barrier empty[0]"));
   plant(t, "release_counts_twice", kPromoted64x64, release, add(1, release_arrive()),
         reports(overwrite_in_use, parity_alias, over_arrival));
   plant(t, "release_counts_too_often", kPromoted64x64, release, become(5, release_arrive()),
@@ -128,7 +128,7 @@ void add_copy_faults(Table& t) {
         unacquired);
   plant(t, "copy_store_one_stage_off", kCopy, copy, add((64 + 128) * 128, stage(0, put)),
         reports(uninitialised_read, unordered_writes, overwrite_in_use, read_before_ready).at("A"));
-  plant(t, "copy_store_misaligned", kCopy, copy, add(8, put), reports(misaligned).by(kProducer));
+  plant(t, "copy_store_misaligned", kCopy, copy, add(8, put), reports(misaligned).at("A").by(kProducer));
   plant(t, "copy_store_skipped", kCopy, copy, thread(200, nth(0, put)),
         reports(uninitialised_read).at("A").by(kConsumer));
   plant(t, "copy_release_skipped", kCopyOut8, "Releaser::release", release_arrive(),

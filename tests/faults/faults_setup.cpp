@@ -75,6 +75,8 @@ void add_register_faults(Table& t) {
         reports(register_budget).by(kConsumer).saying("wait for setmaxnreg 240"));
   plant(t, "registers_given_back_upwards", kPromoted128x256, dec, become(200, producer),
         reports(register_budget).by(kProducer).saying("but the warp holds 168"));
+  plant(t, "registers_not_taken", kPromoted128x256, inc, consumer,
+        reports(register_budget).by(kConsumer).saying("nobody took any"));
   plant(t, "registers_of_one_thread", kFast128x128, inc, thread(5, consumer), reports(non_uniform));
   plant(t, "registers_of_one_thread_back", kFast128x128, dec, thread(kProducer128 + 40, producer),
         reports(non_uniform));

@@ -83,8 +83,9 @@ constexpr int kProducer64 = 128, kProducer128 = 256;
 
 // ---- the tables
 
-void plant_in_setup(Table& table);    // barriers, registers, start and end
-void plant_in_ring(Table& table);     // producer, consumers, clusters
-void plant_in_compute(Table& table);  // MMAs and stores
+void plant_in_setup(Table& table);      // barriers, registers, start and end
+void plant_in_ring(Table& table);       // producer, consumers, clusters
+void plant_in_compute(Table& table);    // MMAs and stores
+void plant_in_addresses(Table& table);  // the barrier beside the right one
 
 }  // namespace tilewright::faults

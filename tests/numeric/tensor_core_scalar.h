@@ -109,23 +109,13 @@ inline uint32_t write_f16(uint64_t sum, int unit) {
   return static_cast<uint32_t>(kept + (static_cast<uint64_t>(exponent + 14) << 10));
 }
 
-inline uint32_t scalar_wgmma_element(const emulator::WgmmaInstruction& in, const uint8_t* a, const uint8_t* b,
-                                     uint32_t c, bool accumulate) {
-  using emulator::AccumulatorType;
-  using emulator::MmaType;
-  const bool half = in.d == AccumulatorType::f16;
-  const bool fp8 = in.a == MmaType::e4m3 || in.a == MmaType::e5m2;
-  const int fraction = fp8 ? 13 : 25;
-  const int bytes = fp8 ? 1 : in.a == MmaType::tf32 ? 4 : 2;
-  std::vector<Term> terms;
-  if (accumulate) terms.push_back(half ? read_code(c & 0xFFFF, 5, 10, true) : read_code(c, 8, 23, true));
-  for (int k = 0; k < 32; k += bytes) {
-    Term p = multiply(read_element(in.a, a + k), read_element(in.b, b + k));
-    if (in.negate_a) p.negative = !p.negative;
-    if (in.negate_b) p.negative = !p.negative;
-    terms.push_back(p);
-  }
+inline Term read_accumulator(uint32_t c, bool half) {
+  return half ? read_code(c & 0xFFFF, 5, 10, true) : read_code(c, 8, 23, true);
+}
 
+/// The sum of terms that are cut to `fraction` bits below the greatest exponent, as f16 or as f32 of `bits`
+/// bits.
+inline uint32_t fused_sum(const std::vector<Term>& terms, int fraction, bool half, int bits) {
   int greatest = -126;  // of an accumulator that is zero or not there
   bool nan = false, plus = false, minus = false;
   for (const Term& t : terms) {
@@ -144,8 +134,25 @@ inline uint32_t scalar_wgmma_element(const emulator::WgmmaInstruction& in, const
   }
   const auto magnitude = static_cast<uint64_t>(std::llabs(sum));
   const int unit = greatest - fraction;
-  const uint32_t result = half ? write_f16(magnitude, unit) : write_f32(magnitude, unit, fp8 ? 13 : 23);
+  const uint32_t result = half ? write_f16(magnitude, unit) : write_f32(magnitude, unit, bits);
   return result != 0 && sum < 0 ? result | (half ? 0x8000u : 0x80000000u) : result;
+}
+
+inline uint32_t scalar_wgmma_element(const emulator::WgmmaInstruction& in, const uint8_t* a, const uint8_t* b,
+                                     uint32_t c, bool accumulate) {
+  using emulator::MmaType;
+  const bool half = in.d == emulator::AccumulatorType::f16;
+  const bool fp8 = in.a == MmaType::e4m3 || in.a == MmaType::e5m2;
+  const int bytes = fp8 ? 1 : in.a == MmaType::tf32 ? 4 : 2;
+  std::vector<Term> terms;
+  if (accumulate) terms.push_back(read_accumulator(c, half));
+  for (int k = 0; k < 32; k += bytes) {
+    Term p = multiply(read_element(in.a, a + k), read_element(in.b, b + k));
+    if (in.negate_a) p.negative = !p.negative;
+    if (in.negate_b) p.negative = !p.negative;
+    terms.push_back(p);
+  }
+  return fused_sum(terms, fp8 ? 13 : 25, half, fp8 ? 13 : 23);
 }
 
 }  // namespace tilewright::test

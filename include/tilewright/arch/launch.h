@@ -43,6 +43,7 @@ Status launch(void (*kernel)(P...), const LaunchConfig& config, A&&... arguments
   machine.block = {c.block.x, c.block.y, c.block.z};
   machine.cluster = {c.cluster.x, c.cluster.y, c.cluster.z};
   machine.shared_bytes = c.shared_bytes;
+  machine.ctas_per_sm = c.ctas_per_sm;
   machine.dependent_launch = c.dependent_launch;
   machine.machine = static_cast<emulator::Machine*>(c.stream);
   return emulator::launch(

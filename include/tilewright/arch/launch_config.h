@@ -16,6 +16,7 @@ namespace arch {
 struct LaunchConfig {
   Index3 grid, block, cluster{1, 1, 1};
   uint32_t shared_bytes = 0;  // dynamic shared memory of a block
+  uint32_t ctas_per_sm = 1;   // of the kernel's launch bounds; the emulated machine shares registers by it
   void* stream = nullptr;     // a cudaStream_t; on the emulated machine an emulator::Machine*, or null
   bool dependent_launch =
       false;  // may start before the previous kernel of the stream ends: see grid_dependency_wait

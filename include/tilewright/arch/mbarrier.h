@@ -67,6 +67,17 @@ TILEWRIGHT_DEVICE void mbarrier_arrive_cluster(uint32_t bar) {
 #endif
 }
 
+/// As mbarrier_arrive_cluster with release.cluster: also publishes this thread's earlier ordinary stores to
+/// the block that waits (mbarrier_wait_parity_cluster). PTX
+/// `mbarrier.arrive.release.cluster.shared::cluster`.
+TILEWRIGHT_DEVICE void mbarrier_arrive_release_cluster(uint32_t bar) {
+#if defined(TILEWRIGHT_EMULATE)
+  emulator::mbarrier_arrive(bar, 1, emulator::Scope::cluster);
+#else
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(bar) : "memory");
+#endif
+}
+
 /// One arrival, and one fewer arrival expected in every later phase. PTX `mbarrier.arrive_drop`
 /// (release.cta).
 TILEWRIGHT_DEVICE void mbarrier_arrive_drop(uint32_t bar) {
@@ -100,7 +111,7 @@ TILEWRIGHT_DEVICE void mbarrier_arrive_expect_tx(uint32_t bar, uint32_t bytes) {
 /// (release.cluster).
 TILEWRIGHT_DEVICE void mbarrier_arrive_expect_tx_cluster(uint32_t bar, uint32_t bytes) {
 #if defined(TILEWRIGHT_EMULATE)
-  emulator::mbarrier_arrive_expect_tx(bar, bytes);
+  emulator::mbarrier_arrive_expect_tx(bar, bytes, emulator::Scope::cluster);
 #else
   asm volatile("mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _, [%0], %1;" ::"r"(bar),
                "r"(bytes)
@@ -183,7 +194,7 @@ TILEWRIGHT_DEVICE void mbarrier_wait_parity(uint32_t bar, uint32_t parity) {
 /// released.
 TILEWRIGHT_DEVICE void mbarrier_wait_parity_cluster(uint32_t bar, uint32_t parity) {
 #if defined(TILEWRIGHT_EMULATE)
-  emulator::mbarrier_wait_parity(bar, parity);
+  emulator::mbarrier_wait_parity(bar, parity, emulator::Scope::cluster);
 #elif defined(TILEWRIGHT_BOUNDED_WAITS)
   TILEWRIGHT_BOUNDED_WAIT(".acquire.cluster");
 #else

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "tilewright/arch/cache_policy.h"
 #include "tilewright/config.h"
 #include "tilewright/tensor_map.h"
 #if defined(TILEWRIGHT_EMULATE)
@@ -12,14 +13,6 @@
 namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
 namespace arch {
-
-/// What L2 should do with the lines of a copy (PTX `.L2::cache_hint`): the encodings that
-/// `createpolicy.fractional` gives for the whole copy. No effect on the emulated machine.
-enum class CachePolicy : uint64_t {
-  normal = 0x1000000000000000,
-  evict_first = 0x12F0000000000000,
-  evict_last = 0x14F0000000000000,
-};
 
 namespace detail {
 

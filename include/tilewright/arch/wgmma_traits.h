@@ -2,10 +2,8 @@
 // emulated machine.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 #include "tilewright/config.h"
 #include "tilewright/numeric/float16.h"
@@ -14,6 +12,8 @@
 #include "tilewright/numeric/traits.h"
 #if defined(TILEWRIGHT_EMULATE)
 #  include "tilewright/emulator/hooks.h"
+#else
+#  include "tilewright/arch/ptx_text.h"
 #endif
 
 namespace tilewright {
@@ -69,34 +69,6 @@ constexpr emulator::MmaType mma_type() {
   if (std::is_same_v<T, e5m2>) return emulator::MmaType::e5m2;
   return std::is_same_v<T, int8_t> ? emulator::MmaType::s8 : emulator::MmaType::u8;
 }
-
-#else
-
-/// A zero-terminated text put together at compile time.
-struct PtxText {
-  char text[32] = {};
-  size_t length = 0;
-
-  constexpr PtxText& append(const char* more) {
-    while (*more != 0) text[length++] = *more++;
-    return *this;
-  }
-  constexpr PtxText& append(int number) {
-    char digits[4] = {};
-    int at = 3;
-    for (; number > 0; number /= 10) digits[--at] = static_cast<char>('0' + number % 10);
-    return append(digits + at);
-  }
-};
-
-/// The characters of Source::make() as a variable of array type, which is what asm takes as text.
-template <class Source, class = std::make_index_sequence<Source::make().length + 1>>
-struct PtxCharacters;
-template <class Source, size_t... I>
-struct PtxCharacters<Source, std::index_sequence<I...>> {
-  static constexpr PtxText text = Source::make();
-  static constexpr char value[] = {text.text[I]...};
-};
 
 #endif
 

@@ -41,6 +41,9 @@ enum class Op : uint8_t {
   bulk_load,
   bulk_store,
   bulk_copy_to_cluster,
+  bulk_reduce,
+  bulk_reduce_to_cluster,
+  reduce_async,
   bulk_commit,
   bulk_wait,
   cp_async,
@@ -51,9 +54,22 @@ enum class Op : uint8_t {
   wgmma_commit,
   wgmma_wait,
   wgmma,
+  tcgen05_alloc,
+  tcgen05_dealloc,
+  tcgen05_relinquish,
+  tcgen05_mma,
+  tcgen05_cp,
+  tcgen05_commit,
+  tcgen05_ld,
+  tcgen05_st,
+  tcgen05_wait_ld,
+  tcgen05_wait_st,
+  tcgen05_fence_before,
+  tcgen05_fence_after,
   setmaxnreg,
   stmatrix,
   ldmatrix,
+  mma_sync,
   load_acquire,
   store_release,
   atomic,
@@ -88,10 +104,15 @@ struct FaultSpec {
   /// Argument that add and replace change: the byte or arrival count of mbarrier operations and bulk copies;
   /// the pending count of waits for groups; the register number; the thread count of named barriers; the
   /// shared address of TMA copies, loads, stores and matrix operations; the multicast mask when `on_mask`;
-  /// the start address (in 16-byte units) of a wgmma operand: A, or B when `on_second`.
+  /// the start address (in 16-byte units) of a wgmma operand: A, or B when `on_second`; the column of a
+  /// tcgen05 operation (mma: of D, or of the A scales when `on_second`); the barrier of tcgen05.commit and of
+  /// a paired TMA load when `on_second`.
   int64_t value = 0;
   bool on_mask = false;
   bool on_second = false;
+  /// The argument is the shared address of the mbarrier that the operation names (mbarrier operations,
+  /// copies, loads, st.async): add 8 makes it act on the neighbour.
+  bool on_barrier = false;
 
   Occurrence occurrence = Occurrence::all;
   uint32_t nth = 0;  // counted from 0, per thread, over the executions that meet the conditions above

@@ -24,7 +24,8 @@ struct LaunchConfig {
   const char* kernel_name = "kernel";
   Index3 grid, block, cluster{1, 1, 1};
   uint32_t shared_bytes = 0;        // dynamic shared memory
-  uint32_t registers_at_entry = 0;  // per thread; 0: what launch bounds (threads, 1) give
+  uint32_t ctas_per_sm = 1;         // that launch bounds promise: each has its share of the registers
+  uint32_t registers_at_entry = 0;  // per thread; 0: what launch bounds (threads, ctas_per_sm) give
   bool dependent_launch = false;    // programmatic stream serialisation: inputs are ready only after the wait
   Machine* machine = nullptr;       // null: the calling thread's default machine
 };
@@ -43,6 +44,9 @@ uint32_t cluster_rank();
 void name_role(const char* role);
 void name_barrier(uint32_t bar, const char* name, int stage);
 void name_shared(uint32_t address, uint32_t bytes, const char* name, int stage);
+
+// ---- a rule of the library that the calling code has found broken
+void misuse(const char* rule, const char* sentence);
 
 // ---- shared memory
 std::byte* dynamic_shared_memory();
@@ -66,25 +70,29 @@ void sync_threads();
 void cluster_arrive(bool relaxed);
 void cluster_wait();
 
-// ---- mbarrier
+enum class Scope { cta, cluster, gpu, system };
+
+// ---- mbarrier. Arrivals release and waits acquire at `scope`.
 void mbarrier_init(uint32_t bar, uint32_t count);
 void mbarrier_invalidate(uint32_t bar);
-void mbarrier_arrive(uint32_t bar, uint32_t count);
+void mbarrier_arrive(uint32_t bar, uint32_t count, Scope scope = Scope::cta);
 void mbarrier_arrive_drop(uint32_t bar);
 void mbarrier_expect_tx(uint32_t bar, uint32_t bytes);
 void mbarrier_complete_tx(uint32_t bar, uint32_t bytes);
-void mbarrier_arrive_expect_tx(uint32_t bar, uint32_t bytes);
-bool mbarrier_test_wait_parity(uint32_t bar, uint32_t parity);
-void mbarrier_wait_parity(uint32_t bar, uint32_t parity);
+void mbarrier_arrive_expect_tx(uint32_t bar, uint32_t bytes, Scope scope = Scope::cta);
+bool mbarrier_test_wait_parity(uint32_t bar, uint32_t parity, Scope scope = Scope::cta);
+void mbarrier_wait_parity(uint32_t bar, uint32_t parity, Scope scope = Scope::cta);
 
 // ---- fences
 enum class ProxyFence { all, shared_cta, shared_cluster, global };
-enum class Scope { cta, cluster, gpu, system };
 void fence_mbarrier_init();
 void fence_proxy_async(ProxyFence space);
 void fence_acq_rel(Scope scope);
 void fence_tensor_map_acquire(const TensorMap* map);
 void fence_tensor_map_release();
+
+// ---- createpolicy: `fraction` in (0, 1]
+void check_cache_fraction(float fraction);
 
 // ---- bulk asynchronous copies. multicast_mask 0 means no multicast.
 void tma_load(uint32_t dst, const TensorMap* map, uint32_t bar, const int32_t* coords, int rank,
@@ -97,6 +105,11 @@ void prefetch_tensor_map(const TensorMap* map);
 void bulk_load(uint32_t dst, const void* src, uint32_t bytes, uint32_t bar, uint16_t multicast_mask);
 void bulk_store(void* dst, uint32_t src, uint32_t bytes);
 void bulk_copy_to_cluster(uint32_t dst, uint32_t src, uint32_t bytes, uint32_t bar);
+// Reductions: of the values in shared memory, or of one value, into memory.
+void bulk_reduce(void* dst, uint32_t src, uint32_t bytes, TmaType type, Reduction op);
+void bulk_reduce_to_cluster(uint32_t dst, uint32_t src, uint32_t bytes, uint32_t bar, TmaType type,
+                            Reduction op);
+void reduce_async(uint32_t address, const void* value, TmaType type, Reduction op, uint32_t bar);
 void bulk_commit();
 void bulk_wait(int pending, bool read_only);
 
@@ -125,6 +138,18 @@ void wgmma_wait(int pending);
 // null.
 void wgmma(const WgmmaInstruction& instruction, void* d, const uint32_t* a_registers, uint64_t desc_a,
            uint64_t desc_b, bool accumulate);
+
+// ---- warp MMA (m16n8, and m8n8 of f64). One call is one instruction of one lane; all 32 lanes must make it.
+struct MmaSyncInstruction {
+  int k;  // elements: one or two registers of B
+  MmaType a, b;
+  AccumulatorType d;
+  bool saturate = false;
+};
+// d: this lane's registers of C (4 floats or ints, 2 packed f16x2), which become those of D.
+void mma_sync(const MmaSyncInstruction& instruction, void* d, const uint32_t* a, const uint32_t* b);
+// m 16, or 8 with k 4. d: m / 4 registers of C, which become those of D.
+void mma_sync_f64(int m, int k, double* d, const double* a, const double* b);
 
 // ---- register reallocation
 void setmaxnreg(bool increase, uint32_t registers);

@@ -29,10 +29,12 @@ enum class SchedulePolicy : uint8_t {
   adversarial,  // by seed: operations as early or as late as legal, wgmma slice by slice, one role far ahead
 };
 
+class Explorer;
+
 struct MachineOptions {
   SchedulePolicy schedule = SchedulePolicy::fair;
   uint64_t seed = 0;
-  /// false: wgmma stores 1 instead of products, so that schedules are explored in milliseconds.
+  /// false: wgmma and mma_sync store 1 instead of products, so that schedules are explored in milliseconds.
   bool arithmetic = true;
   std::optional<FaultSpec> fault = std::nullopt;
   bool trace = false;
@@ -41,6 +43,8 @@ struct MachineOptions {
   /// A thread that makes this many memory accesses without reaching a machine operation is reported as
   /// livelock.
   uint64_t watchdog_accesses = 2'000'000'000;
+  /// Set by explore() (explore.h): who decides what comes next, in place of `schedule`.
+  Explorer* explorer = nullptr;
   /// Number of multiprocessors that the machine claims to have; the machine itself does not use it.
   uint32_t multiprocessors = 132;
 };
@@ -48,7 +52,7 @@ struct MachineOptions {
 /// What a launch did.
 struct Statistics {
   /// Executed operations. Warpgroup and warp operations count once per warpgroup or warp (wgmma, stmatrix,
-  /// ldmatrix), everything else once per thread.
+  /// ldmatrix, mma_sync), everything else once per thread.
   std::array<uint64_t, static_cast<size_t>(Op::count_)> operations{};
   uint64_t fiber_switches = 0;
   uint64_t asynchronous_operations = 0;

@@ -21,6 +21,7 @@ enum class ReportKind : uint8_t {
   unordered_writes,
   uninitialised_read,
   missing_proxy_fence,
+  narrow_scope,
   global_race,
   dependency_not_waited,
   tensor_map_changed,
@@ -29,6 +30,10 @@ enum class ReportKind : uint8_t {
   accumulator_in_flight,
   operand_register_in_flight,
   missing_wgmma_fence,
+
+  // tensor memory: a fence that would order two accesses; allocation, lanes, contents
+  missing_tcgen05_fence,
+  tensor_memory,
 
   // mbarriers
   barrier_not_initialised,
@@ -55,6 +60,9 @@ enum class ReportKind : uint8_t {
   // leaving too early
   exit_with_pending_work,
   exit_before_peer,
+
+  // the library's own rules, found by its code: Report::place names the rule
+  api_misuse,
 
   // an argument that no hardware accepts
   invalid_argument,

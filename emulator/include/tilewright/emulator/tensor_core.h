@@ -33,6 +33,14 @@ namespace tilewright::emulator {
 void tensor_core_multiply(const WgmmaInstruction& instruction, const uint8_t* a, const uint8_t* b,
                           uint32_t* d, bool accumulate);
 
+/// One mma.sync m16n8 of one warp on operands gathered from its registers.
+/// a: 16 rows of k elements, b: 8 rows (columns of B) of k elements, raw, packed. d: 16 x 8 words, row-major,
+/// as for tensor_core_multiply: C before, D after. FP8 operands are multiplied as f16 in two steps (k % 4 <
+/// 2, then the rest, from zero) and C is added to that in f32 (f16), which is how ptxas 13.0 compiles FP8
+/// mma.sync for sm_90a. The other floating-point types are one fused sum with C among its terms.
+void tensor_core_mma_sync(const MmaSyncInstruction& instruction, const uint8_t* a, const uint8_t* b,
+                          uint32_t* d);
+
 /// What the library's FP8 kernels compute before their epilogue, on the CPU.
 struct ModelGemm {
   MmaType a_type = MmaType::e4m3, b_type = MmaType::e4m3;
