@@ -1,0 +1,30 @@
+// What the quantising kernel takes. Mode-neutral.
+#pragma once
+
+#include <cstdint>
+
+#include "tilewright/layout/scale_factors.h"
+#include "tilewright/numeric/block_format.h"
+
+namespace tilewright {
+
+/// Matrices to quantise on the machine that runs the kernel: as quantise() of layout/scale_tensor.h does on
+/// the host, bit for bit, with the scales in packed layout.
+struct QuantiseKernelParams {
+  const void* source;  // f32, f16 or bf16: element (batch, i, j) is number batch * source_batch_stride + i *
+                       // source_ld + j
+  int64_t source_ld, source_batch_stride;
+  int64_t rows, k, batches;
+  int64_t padded_k;           // columns k.. hold zeros of scale 1; a multiple of the scale vector
+  uint8_t* elements;          // [batch][row][padded_k], e2m1 packed; aligned to 16 bytes, as its rows are
+  uint8_t* scales;            // packed, of {rows, padded_k / vector, batches}; the padding gets scales of 1
+  const float* tensor_scale;  // null: 1. nvfp4 only
+};
+
+/// Threads that the kernel works with: one for each scale, padding included.
+template <BlockFormat kFormat>
+constexpr int64_t quantise_threads(const QuantiseKernelParams& p) {
+  return scale_bytes<ScaleLayout::packed>({p.rows, p.padded_k / BlockTraits<kFormat>::vector, p.batches});
+}
+
+}  // namespace tilewright

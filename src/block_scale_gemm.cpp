@@ -1,0 +1,314 @@
+#include "src/block_scale_gemm.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+namespace {
+
+using kernels::BlockScaledGemmParams;
+using kernels::BlockScaledKernelId;
+
+constexpr int64_t kExtentLimit = int64_t{1} << 31;
+constexpr int64_t kTileLimit = int64_t{1} << 31;
+
+std::string text(int64_t value) { return std::to_string(value); }
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+
+const ScaleShape& shape_of(const BlockScaledOperand& operand) {
+  return std::visit([](const auto& scales) -> const ScaleShape& { return scales.shape(); }, operand.scales);
+}
+
+bool beside_fp8(const BlockScaledOperand& operand, const BlockScaledProblem& p) {
+  return is_fp4(operand.format) && !kernels::multiplies_packed(p.a.format, p.b.format);
+}
+
+// ---- the rules: each says what is wrong, or nothing
+
+using Violation = std::optional<std::string>;
+
+// f("A", operand, rows) until it returns something.
+template <class F>
+Violation first_operand(const BlockScaledProblem& p, F&& f) {
+  if (Violation violation = f("A", p.a, p.m)) return violation;
+  return f("B", p.b, p.n);
+}
+
+Violation extent(const BlockScaledProblem& p) {
+  const std::pair<const char*, int64_t> extents[] = {
+      {"M", p.m}, {"N", p.n}, {"K", p.k}, {"the batch count", p.batches}};
+  for (const auto& [name, value] : extents) {
+    if (value >= 0 && value < kExtentLimit) continue;
+    return std::string(name) + " is " + text(value) + "; the nearest legal value is " +
+           text(value < 0 ? 0 : kExtentLimit - 1);
+  }
+  return std::nullopt;
+}
+
+Violation formats(const BlockScaledProblem& p) {
+  const bool nv_a = p.a.format == BlockFormat::nvfp4, nv_b = p.b.format == BlockFormat::nvfp4;
+  if (nv_a == nv_b) return std::nullopt;
+  return std::string(name_of(p.a.format)) + " x " + name_of(p.b.format) +
+         ": their scales belong to 16 and to 32 elements";
+}
+
+Violation output(const BlockScaledProblem& p) {
+  if (p.d_type == DType::f16 || p.d_type == DType::bf16 || p.d_type == DType::f32) return std::nullopt;
+  return std::string("D is ") + name_of(p.d_type);
+}
+
+Violation source(const BlockScaledProblem& p) {
+  if (p.beta == 0) return std::nullopt;
+  if (p.c == nullptr) return "beta is not zero and there is no C";
+  if (p.c_type == DType::f16 || p.c_type == DType::bf16 || p.c_type == DType::f32) return std::nullopt;
+  return std::string("C is ") + name_of(p.c_type);
+}
+
+Violation k_multiple(const BlockScaledProblem& p) {
+  const int64_t depth = kernels::block_scaled_depth(p.a.format, p.b.format);
+  const bool padded = beside_fp8(p.a, p) || beside_fp8(p.b, p);
+  const int64_t multiple = padded ? 128 : depth;
+  if (p.k % multiple == 0) return std::nullopt;
+  return "K is " + text(p.k) + ", which is not a multiple of " + text(multiple) + "; quantise() pads it to " +
+         text(round_up(p.k, block_scaled_k_multiple)) + " with zeros";
+}
+
+Violation leading_dimension(const BlockScaledProblem& p) {
+  return first_operand(p, [&](const char* name, const BlockScaledOperand& operand, int64_t) -> Violation {
+    const int64_t multiple = (beside_fp8(operand, p) ? 32 : 16) * 8 / bits_of(element_type(operand.format));
+    if (operand.ld >= p.k && operand.ld % multiple == 0 &&
+        (p.batches == 1 || operand.batch_stride % multiple == 0))
+      return std::nullopt;
+    const bool rows = operand.ld >= p.k && operand.ld % multiple == 0;
+    const int64_t value = rows ? operand.batch_stride : operand.ld;
+    return std::string(name) + ": " + (rows ? "batch stride " : "leading dimension ") + text(value) +
+           " elements; the nearest legal value is " +
+           text(round_up(rows ? value : std::max(value, p.k), multiple));
+  });
+}
+
+Violation scale_type_rule(const BlockScaledProblem& p) {
+  return first_operand(p, [](const char* name, const BlockScaledOperand& operand, int64_t) -> Violation {
+    const DType found = operand.scales.index() == 0 ? DType::e8m0 : DType::e4m3;
+    if (found == scale_type(operand.format)) return std::nullopt;
+    return std::string(name) + " is " + name_of(operand.format) + " and its scales are " + name_of(found);
+  });
+}
+
+Violation scale_shape(const BlockScaledProblem& p) {
+  return first_operand(p,
+                       [&](const char* name, const BlockScaledOperand& operand, int64_t rows) -> Violation {
+                         const ScaleShape& shape = shape_of(operand);
+                         const int64_t columns = ceil_div(p.k, scale_vector(operand.format));
+                         if (shape.rows == rows && shape.columns >= columns && shape.batches == p.batches)
+                           return std::nullopt;
+                         return std::string(name) + ": scales of " + text(shape.batches) + " x " +
+                                text(shape.rows) + " x " + text(shape.columns) + ", needed are " +
+                                text(p.batches) + " x " + text(rows) + " x " + text(columns);
+                       });
+}
+
+Violation null_pointer(const BlockScaledProblem& p) {
+  if (p.m == 0 || p.n == 0 || p.batches == 0) return std::nullopt;
+  if (p.d == nullptr) return "D is null";
+  if (p.k == 0) return std::nullopt;
+  return first_operand(p, [](const char* name, const BlockScaledOperand& operand, int64_t) -> Violation {
+    const void* scales = std::visit([](const auto& s) -> const void* { return s.data(); }, operand.scales);
+    if (operand.elements != nullptr && scales != nullptr) return std::nullopt;
+    return std::string(name) + (operand.elements == nullptr ? " is null" : ": the scales are null");
+  });
+}
+
+Violation output_stride(const BlockScaledProblem& p) {
+  if (p.d_ld >= p.n || p.m <= 1) return std::nullopt;
+  return "the leading dimension of D is " + text(p.d_ld) + "; the nearest legal value is " + text(p.n);
+}
+
+Violation tiles(const BlockScaledProblem& p) {
+  const int64_t pairs = ceil_div(p.m, kernels::block_scaled_tile),
+                columns = ceil_div(p.n, kernels::block_scaled_tile);
+  if (pairs * columns < kTileLimit && (p.batches == 0 || pairs * columns < kTileLimit / p.batches))
+    return std::nullopt;
+  return text(pairs) + " x " + text(columns) + " tiles in " + text(p.batches) + " batches";
+}
+
+struct CheckedRule {
+  BlockScaledRule rule;
+  ErrorCode code;
+  Violation (*violation)(const BlockScaledProblem&);
+};
+
+// A rule may rely on those before it.
+constexpr CheckedRule kRules[] = {
+    {{"block_scaled.extent", "M, N, K and the batch count are 0 to 2^31 - 1"},
+     ErrorCode::out_of_range,
+     extent},
+    {{"block_scaled.formats", "both operands are nvfp4, or neither is"}, ErrorCode::not_supported, formats},
+    {{"block_scaled.output", "D is f16, bf16 or f32"}, ErrorCode::not_supported, output},
+    {{"block_scaled.source", "with beta, C is given and is f16, bf16 or f32"},
+     ErrorCode::invalid_argument,
+     source},
+    {{"block_scaled.k_multiple",
+      "K is a multiple of 32, of 64 when both operands are FP4, and of 128 for FP4 beside FP8"},
+     ErrorCode::alignment,
+     k_multiple},
+    {{"block_scaled.leading_dimension",
+      "rows and batches of A and B are multiples of 16 bytes apart, of 32 bytes for FP4 beside FP8, and rows "
+      "do not "
+      "overlap"},
+     ErrorCode::alignment,
+     leading_dimension},
+    {{"block_scaled.scale_type", "mxfp8 and mxfp4 have e8m0 scales, nvfp4 has e4m3 scales"},
+     ErrorCode::invalid_argument,
+     scale_type_rule},
+    {{"block_scaled.scale_shape",
+      "the scales have the rows and batches of their operand and enough columns for K"},
+     ErrorCode::invalid_argument,
+     scale_shape},
+    {{"block_scaled.null", "pointers to what is read or written are not null"},
+     ErrorCode::invalid_argument,
+     null_pointer},
+    {{"block_scaled.output_stride", "rows of D do not overlap"}, ErrorCode::invalid_argument, output_stride},
+    {{"block_scaled.tiles", "there are fewer than 2^31 tiles of 256 x 256"}, ErrorCode::out_of_range, tiles},
+};
+
+Status check(const BlockScaledProblem& p) {
+  for (const CheckedRule& checked : kRules) {
+    if (const Violation violation = checked.violation(p)) {
+      return Error{checked.code, checked.rule.name, *violation + " (" + checked.rule.requirement + ")"};
+    }
+  }
+  return std::nullopt;
+}
+
+// ---- tensor maps
+
+TensorMapSpec operand_spec(const BlockScaledProblem& p, const BlockScaledOperand& operand, int64_t rows) {
+  const DType type = element_type(operand.format);
+  const bool padded = beside_fp8(operand, p);
+  TensorMapSpec spec;
+  spec.base = const_cast<void*>(operand.elements);
+  spec.type = padded ? TmaType::e2m1_padded : TmaType::u8;
+  spec.rank = 3;
+  spec.extent = {static_cast<uint64_t>(padded ? p.k : bytes_of(type, p.k)), static_cast<uint64_t>(rows),
+                 static_cast<uint64_t>(p.batches)};
+  spec.strides = {static_cast<uint64_t>(bytes_of(type, operand.ld)),
+                  static_cast<uint64_t>(bytes_of(type, operand.batch_stride))};
+  spec.box = {kernels::block_scaled_row_bytes, kernels::block_scaled_cta_rows, 1};
+  spec.swizzle = Swizzle::b128;
+  return spec;
+}
+
+TensorMapSpec scale_spec(const BlockScaledProblem& p, const BlockScaledOperand& operand) {
+  const ScaleShape& shape = shape_of(operand);
+  const auto row_blocks = static_cast<uint64_t>(scale_row_blocks(shape.rows));
+  const auto column_blocks = static_cast<uint64_t>(scale_column_blocks(shape.columns));
+  constexpr uint64_t kBytes = scale_block_bytes;
+  TensorMapSpec spec;
+  spec.base = const_cast<void*>(
+      std::visit([](const auto& scales) -> const void* { return scales.data(); }, operand.scales));
+  spec.type = TmaType::u32;
+  spec.rank = 4;
+  spec.extent = {kBytes / 4, column_blocks, row_blocks, static_cast<uint64_t>(shape.batches)};
+  spec.strides = {kBytes, kBytes * column_blocks, kBytes * column_blocks * row_blocks};
+  spec.box = {kBytes / 4, static_cast<uint32_t>(kernels::block_scaled_scale_blocks(p.a.format, p.b.format)),
+              1, 1};
+  return spec;
+}
+
+TensorMapSpec output_spec(const BlockScaledProblem& p, uint32_t bytes) {
+  TensorMapSpec spec;
+  spec.base = p.d;
+  spec.type = bytes == 2 ? TmaType::u16 : TmaType::u32;
+  spec.rank = 3;
+  spec.extent = {static_cast<uint64_t>(p.n), static_cast<uint64_t>(p.m), static_cast<uint64_t>(p.batches)};
+  spec.strides = {static_cast<uint64_t>(p.d_ld) * bytes, static_cast<uint64_t>(p.d_batch_stride) * bytes};
+  spec.box = {kernels::block_scaled_epilogue_columns, 32, 1};
+  spec.swizzle = bytes == 2 ? Swizzle::b64 : Swizzle::b128;
+  return spec;
+}
+
+// A TMA store writes 16 bytes at a time, also at the end of a row.
+bool stores_by_tma(const BlockScaledProblem& p, int64_t bytes) {
+  const bool batches = p.batches == 1 || p.d_batch_stride * bytes % 16 == 0;
+  const bool rows = p.m == 1 || p.d_ld * bytes % 16 == 0;
+  return p.n * bytes % 16 == 0 && rows && batches && std::bit_cast<uint64_t>(p.d) % 16 == 0;
+}
+
+using Encode = std::function<Expected<TensorMap>(const TensorMapSpec&)>;
+
+Status encode_maps(const BlockScaledProblem& p, uint32_t bytes, const Encode& encode,
+                   BlockScaledGemmParams& out) {
+  struct Wanted {
+    TensorMap* map;
+    TensorMapSpec spec;
+    const char* name;
+  };
+  std::vector<Wanted> wanted;
+  if (p.k != 0) {
+    wanted.push_back({&out.a_map, operand_spec(p, p.a, p.m), "A"});
+    wanted.push_back({&out.b_map, operand_spec(p, p.b, p.n), "B"});
+    wanted.push_back({&out.a_scale_map, scale_spec(p, p.a), "the scales of A"});
+    wanted.push_back({&out.b_scale_map, scale_spec(p, p.b), "the scales of B"});
+  }
+  if (out.d_tma) wanted.push_back({&out.d_map, output_spec(p, bytes), "D"});
+  for (const Wanted& w : wanted) {
+    auto map = encode(w.spec);
+    if (!map)
+      return Error{map.error().code, map.error().rule, std::string(w.name) + ": " + map.error().message};
+    *w.map = *map;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+const std::vector<BlockScaledRule>& block_scaled_rules() {
+  static const std::vector<BlockScaledRule> rules = [] {
+    std::vector<BlockScaledRule> list;
+    for (const CheckedRule& checked : kRules) list.push_back(checked.rule);
+    return list;
+  }();
+  return rules;
+}
+
+Expected<BoundBlockScaled> bind_block_scaled(const BlockScaledProblem& p, const Encode& encode,
+                                             int multiprocessors) {
+  if (Status error = check(p)) return *error;
+  BoundBlockScaled bound{};
+  const int bytes = bits_of(p.d_type) / 8;
+  bound.id = {p.a.format, p.b.format, bytes, p.overlap};
+  if (p.m == 0 || p.n == 0 || p.batches == 0) return bound;
+
+  BlockScaledGemmParams& out = bound.params;
+  out.m = static_cast<uint32_t>(p.m);
+  out.n = static_cast<uint32_t>(p.n);
+  out.k = static_cast<uint32_t>(p.k);
+  out.k_tiles = static_cast<uint32_t>(ceil_div(p.k, kernels::block_scaled_tile_k(p.a.format, p.b.format)));
+  out.alpha = p.alpha * p.a.tensor_scale * p.b.tensor_scale;
+  out.beta = p.beta;
+  out.bias = p.bias;
+  out.c = p.c;
+  out.c_ld = p.c_ld;
+  out.c_batch_stride = p.c_batch_stride;
+  out.c_type = p.c_type;
+  out.d = p.d;
+  out.d_ld = p.d_ld;
+  out.d_batch_stride = p.d_batch_stride;
+  out.d_type = p.d_type;
+  out.d_tma = stores_by_tma(p, bytes);
+  out.tiles =
+      schedule::TileSchedule::make(static_cast<uint32_t>(ceil_div(p.m, kernels::block_scaled_cta_rows)),
+                                   static_cast<uint32_t>(ceil_div(p.n, kernels::block_scaled_tile)),
+                                   static_cast<uint32_t>(p.batches), 2, 1, schedule::Raster::along_m, 8);
+  if (Status error = encode_maps(p, static_cast<uint32_t>(bytes), encode, out)) return *error;
+  const auto pairs = static_cast<uint32_t>(std::max(1, multiprocessors / 2));
+  bound.grid_ctas = 2 * std::min(out.tiles.clusters_total, pairs);
+  return bound;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,64 @@
+// From block-scaled operands to the parameters of a kernel: rules, tensor maps, the grid.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <variant>
+
+#include "tilewright/error.h"
+#include "tilewright/layout/scale_tensor.h"
+#include "tilewright/mainloop/tcgen05_block_scaled_params.h"
+
+namespace tilewright {
+
+/// Scales as a kernel takes them: packed, of one of the two types.
+using PackedBlockScales = std::variant<PackedScales<const e8m0>, PackedScales<const e4m3>>;
+
+/// A, or B as N rows: `rows` x k elements, K contiguous, in the memory of the machine that runs the kernel.
+struct BlockScaledOperand {
+  BlockFormat format = BlockFormat::mxfp8;
+  const void* elements = nullptr;  // e2m1 two to a byte
+  int64_t ld = 0;                  // elements between rows
+  int64_t batch_stride = 0;        // elements between batches
+  PackedBlockScales scales;        // of a shape with the operand's rows and batches
+  float tensor_scale = 1;
+};
+
+/// D[m][n] = alpha * sum_k A[m][k] B[n][k] + beta * C[m][n] + bias[n] per batch. D and C row-major.
+struct BlockScaledProblem {
+  int64_t m = 0, n = 0, k = 0, batches = 1;
+  BlockScaledOperand a, b;
+  float alpha = 1, beta = 0;
+  const float* bias = nullptr;
+  const void* c = nullptr;
+  DType c_type = DType::f32;
+  int64_t c_ld = 0, c_batch_stride = 0;
+  void* d = nullptr;
+  DType d_type = DType::f16;
+  int64_t d_ld = 0, d_batch_stride = 0;
+  bool overlap = true;
+};
+
+/// A kernel and what to launch it with.
+struct BoundBlockScaled {
+  kernels::BlockScaledKernelId id;
+  kernels::BlockScaledGemmParams params;
+  uint32_t grid_ctas = 0;  // 0: there is nothing to compute
+};
+
+/// A rule of block-scaled problems: its name, as in Error::rule, and what it asks for.
+struct BlockScaledRule {
+  const char* name;
+  const char* requirement;
+};
+/// Every rule that bind_block_scaled applies, in its order; further errors come from tensor maps.
+const std::vector<BlockScaledRule>& block_scaled_rules();
+
+/// `encode`: encode_for_gpu or encode_for_emulator. `multiprocessors`: of the chip; the grid has a pair of
+/// CTAs for two of them. Errors: block_scaled_rules, each with the value found and the nearest legal one;
+/// tensor maps.
+Expected<BoundBlockScaled> bind_block_scaled(
+    const BlockScaledProblem& problem, const std::function<Expected<TensorMap>(const TensorMapSpec&)>& encode,
+    int multiprocessors);
+
+}  // namespace tilewright
