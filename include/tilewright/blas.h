@@ -1,0 +1,9 @@
+// The device-side pipeline API: describe a tile, get a pipeline, fuse an epilogue. See docs/pipeline.md.
+#pragma once
+
+#include "tilewright/layout/tensor.h"
+#include "tilewright/pipeline/descriptor.h"
+#include "tilewright/pipeline/kernel_names.h"
+#include "tilewright/pipeline/launch.h"
+#include "tilewright/pipeline/store_through_smem.h"
+#include "tilewright/pipeline/suggest_pipeline.h"

@@ -1,0 +1,148 @@
+// Between accumulators, the types that users store, and the types that arithmetic is done in. Any thread.
+#pragma once
+
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "tilewright/arch/convert.h"
+#include "tilewright/arch/math.h"
+#include "tilewright/config.h"
+#include "tilewright/pipeline/descriptor/elements.h"
+
+namespace tilewright::blas {
+inline namespace TILEWRIGHT_MODE {
+namespace impl {
+
+template <class T>
+TILEWRIGHT_DEVICE uint32_t bits_of(const T& value) {
+  uint32_t bits = 0;
+  memcpy(&bits, &value, sizeof(T));
+  return bits;
+}
+template <class T>
+TILEWRIGHT_DEVICE T from_bits(uint32_t bits) {
+  T value;
+  memcpy(static_cast<void*>(&value), &bits, sizeof(T));
+  return value;
+}
+
+/// The value of an element in a type that has arithmetic: float for the narrow formats, the type itself for
+/// the others. Exact.
+template <class T>
+TILEWRIGHT_DEVICE auto widen(const T& value) {
+  constexpr Element e = element_of_v<T>;
+  if constexpr (e == Element::f16) {
+    return arch::unpack_f16x2(bits_of(value)).lo;
+  } else if constexpr (e == Element::bf16) {
+    return arch::unpack_bf16x2(bits_of(value)).lo;
+  } else if constexpr (e == Element::e4m3) {
+    return arch::unpack_e4m3x2(static_cast<uint16_t>(bits_of(value))).lo;
+  } else if constexpr (e == Element::e5m2) {
+    return arch::unpack_e5m2x2(static_cast<uint16_t>(bits_of(value))).lo;
+  } else if constexpr (e == Element::tf32) {
+    return tilewright::detail::float_from_bits(bits_of(value) & ~0x1FFFu);
+  } else {
+    static_assert(std::is_arithmetic_v<T>, "an element of this type cannot be converted");
+    return value;
+  }
+}
+
+/// The ends of an integer type, as constants that device code may use.
+template <class Integer>
+struct Range {
+  static constexpr Integer lowest = std::numeric_limits<Integer>::lowest();
+  static constexpr Integer highest = std::numeric_limits<Integer>::max();
+};
+
+/// Nearest even; what is out of range becomes the nearest end of it, NaN becomes 0.
+template <class Integer, class Float>
+TILEWRIGHT_DEVICE Integer round_to_integer(Float value) {
+  constexpr Integer lowest = Range<Integer>::lowest, highest = Range<Integer>::highest;
+  if (!(value == value)) return 0;
+  const Float rounded = rint(value);
+  if (rounded <= static_cast<Float>(lowest)) return lowest;
+  if (rounded >= static_cast<Float>(highest)) return highest;
+  return static_cast<Integer>(rounded);
+}
+
+template <class To, class From>
+TILEWRIGHT_DEVICE To narrow_integer(From value) {
+  constexpr To lowest = Range<To>::lowest, highest = Range<To>::highest;
+  if constexpr (std::is_signed_v<From>) {
+    if (static_cast<int64_t>(value) < static_cast<int64_t>(lowest)) return lowest;
+    if (value >= 0 && static_cast<uint64_t>(value) > static_cast<uint64_t>(highest)) return highest;
+  } else {
+    if (static_cast<uint64_t>(value) > static_cast<uint64_t>(highest)) return highest;
+  }
+  return static_cast<To>(value);
+}
+
+/// A value as an element of type To: to nearest even; integers clamp, e4m3 and e5m2 saturate, f16 and bf16
+/// overflow to infinity.
+template <class To, class From>
+TILEWRIGHT_DEVICE To convert_to(const From& from) {
+  if constexpr (std::is_same_v<To, From>) {
+    return from;
+  } else {
+    const auto value = widen(from);
+    using Value = std::remove_cv_t<decltype(value)>;
+    constexpr Element e = element_of_v<To>;
+    if constexpr (e == Element::f16) {
+      return from_bits<To>(arch::pack_f16x2(static_cast<float>(value), 0.0f));
+    } else if constexpr (e == Element::bf16) {
+      return from_bits<To>(arch::pack_bf16x2(static_cast<float>(value), 0.0f));
+    } else if constexpr (e == Element::e4m3) {
+      return from_bits<To>(arch::pack_e4m3x2(static_cast<float>(value), 0.0f));
+    } else if constexpr (e == Element::e5m2) {
+      return from_bits<To>(arch::pack_e5m2x2(static_cast<float>(value), 0.0f));
+    } else if constexpr (e == Element::tf32) {
+      return from_bits<To>(arch::to_tf32(static_cast<float>(value)));
+    } else if constexpr (std::is_floating_point_v<To>) {
+      return static_cast<To>(value);
+    } else if constexpr (std::is_floating_point_v<Value>) {
+      static_assert(std::is_integral_v<To>, "an element of this type cannot be converted to");
+      return round_to_integer<To>(value);
+    } else {
+      return narrow_integer<To>(value);
+    }
+  }
+}
+
+// alpha * result + beta * old, each product and sum rounded once.
+TILEWRIGHT_DEVICE float scale(float alpha, float x) { return arch::mul_rn(alpha, x); }
+TILEWRIGHT_DEVICE float scale_add(float beta, float old, float sum) { return arch::fma_rn(beta, old, sum); }
+template <class T>
+TILEWRIGHT_DEVICE T scale(T alpha, T x) {
+  if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;  // wraps
+    return static_cast<T>(static_cast<U>(alpha) * static_cast<U>(x));
+  } else {
+    return alpha * x;
+  }
+}
+template <class T>
+TILEWRIGHT_DEVICE T scale_add(T beta, T old, T sum) {
+  if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(beta) * static_cast<U>(old) + static_cast<U>(sum));
+  } else {
+    return fma(beta, old, sum);
+  }
+}
+
+template <class T>
+using Widened = std::remove_cv_t<decltype(widen(std::declval<T>()))>;
+
+/// The type in which alpha * result + beta * old is computed. It holds a result exactly: double where an
+/// integer result meets a fractional factor.
+template <class Result, class Alpha, class Beta>
+using LinearType = std::conditional_t<
+    std::is_integral_v<Widened<Result>>,
+    std::conditional_t<std::is_integral_v<Widened<Alpha>> && std::is_integral_v<Widened<Beta>>,
+                       Widened<Result>, double>,
+    Widened<Result>>;
+
+}  // namespace impl
+}  // namespace TILEWRIGHT_MODE
+}  // namespace tilewright::blas

@@ -1,0 +1,115 @@
+// A descriptor as plain numbers: what rules look at.
+#pragma once
+
+#include <cstdint>
+
+#include "tilewright/mainloop/wgmma_tile_layout.h"
+#include "tilewright/pipeline/descriptor/description.h"
+
+namespace tilewright::blas {
+
+struct Facts {
+  bool has_size = false, has_precision = false, has_sm = false;
+  int m = 1, n = 1, k = 1;
+  Element a = Element::none, b = Element::none, c = Element::none;
+  bool is_complex = false;
+  arrangement a_arrangement = row_major, b_arrangement = col_major, c_arrangement = row_major;
+  int a_alignment = 1, b_alignment = 1, c_alignment = 1;  // bytes
+  int threads = 128;                                      // that compute
+  bool with_pipeline = false, input_streaming = false;
+  int sm = 0;
+  sm_modifier modifier = generic;
+  int cluster_m = 1, cluster_n = 1;
+  bool require_multicast = false;
+  bool has_accumulation = false;
+  int interval = 0;  // MMAs between promotions; 0: fast
+  int mantissa_bits = 0;
+  path required = path::none;
+  uint32_t allowed = (1u << path_count) - 1;
+
+  /// K is the contiguous index of A, of B.
+  constexpr bool k_major_a() const { return a_arrangement == row_major; }
+  constexpr bool k_major_b() const { return b_arrangement == col_major; }
+
+  constexpr tiles::WgmmaTileShape wgmma_shape() const {
+    return {m,
+            n,
+            k,
+            threads,
+            bytes_of(a),
+            bytes_of(b),
+            a == Element::s8 || a == Element::u8,
+            c == Element::f16,
+            interval,
+            !k_major_a(),
+            !k_major_b(),
+            cluster_m,
+            cluster_n};
+  }
+};
+
+constexpr bool is_float8(Element e) { return e == Element::e4m3 || e == Element::e5m2; }
+constexpr bool is_float16(Element e) { return e == Element::f16 || e == Element::bf16; }
+constexpr bool is_int8(Element e) { return e == Element::s8 || e == Element::u8; }
+
+namespace detail {
+
+template <class D>
+constexpr Facts make_facts() {
+  using K = OperatorKind;
+  Facts f;
+  f.has_size = D::template has<K::size>;
+  f.has_precision = D::template has<K::precision>;
+  f.has_sm = D::template has<K::sm>;
+  f.m = D::size_operator::m;
+  f.n = D::size_operator::n;
+  f.k = D::size_operator::k;
+  if constexpr (D::template has<K::precision>) {
+    f.a = element_of_v<typename D::precision_operator::a_type>;
+    f.b = element_of_v<typename D::precision_operator::b_type>;
+    f.c = element_of_v<typename D::precision_operator::c_type>;
+  }
+  f.is_complex = D::type_operator::value == type::complex;
+  f.a_arrangement = D::arrangement_operator::a;
+  f.b_arrangement = D::arrangement_operator::b;
+  f.c_arrangement = D::arrangement_operator::c;
+  const int parts = f.is_complex ? 2 : 1;
+  f.a_alignment = parts * bytes_of(f.a);
+  f.b_alignment = parts * bytes_of(f.b);
+  f.c_alignment = parts * bytes_of(f.c);
+  if constexpr (D::template has<K::alignment>) {
+    using Given = typename D::template find<K::alignment>;
+    f.a_alignment = Given::a;
+    f.b_alignment = Given::b;
+    f.c_alignment = Given::c;
+  }
+  f.threads = static_cast<int>(D::max_threads_per_block);
+  f.with_pipeline = D::template has<K::with_pipeline>;
+  f.input_streaming = D::template has<K::input_streaming>;
+  if constexpr (D::template has<K::sm>) {
+    f.sm = D::template find<K::sm>::architecture;
+    f.modifier = D::template find<K::sm>::modifier;
+  }
+  f.cluster_m = D::cluster_operator::m;
+  f.cluster_n = D::cluster_operator::n;
+  f.require_multicast = D::template has<K::require_multicast>;
+  f.has_accumulation = D::template has<K::accumulation>;
+  if constexpr (D::template has<K::accumulation>) {
+    f.interval = D::template find<K::accumulation>::interval;
+  } else if (is_float8(f.a) && is_float8(f.b) && f.c == Element::f32) {
+    f.interval = 4;
+  }
+  if constexpr (D::template has<K::mantissa_bits>)
+    f.mantissa_bits = D::template find<K::mantissa_bits>::value;
+  if constexpr (D::template has<K::require_path>) f.required = D::template find<K::require_path>::value;
+  if constexpr (D::template has<K::allow_paths>) f.allowed = D::template find<K::allow_paths>::mask;
+  return f;
+}
+
+}  // namespace detail
+
+/// The numbers of a descriptor, complete or not.
+template <AnyDescription D>
+inline constexpr Facts facts_of_v = detail::make_facts<std::remove_cvref_t<D>>();
+
+}  // namespace tilewright::blas

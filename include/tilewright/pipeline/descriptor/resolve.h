@@ -1,0 +1,81 @@
+// From a descriptor to its path, with the static_asserts that make a wish a contract.
+#pragma once
+
+#include "tilewright/pipeline/descriptor/rules.h"
+
+namespace tilewright::blas {
+namespace detail {
+
+/// What no pipeline can do without, and operators that contradict each other.
+template <class D>
+struct CheckComplete {
+  static constexpr Facts f = facts_of_v<D>;
+  static_assert(f.has_size, "the descriptor has no Size<M, N, K>()");
+  static_assert(f.has_precision, "the descriptor has no Precision<A, B, C>()");
+  static_assert(f.has_sm, "the descriptor has no SM<architecture, modifier>()");
+  static_assert(!f.has_accumulation || f.interval == 0 || f.c == Element::f32 || !f.has_precision,
+                "Accumulation<promoted<n>>() contradicts Precision: only float accumulators are promoted");
+  static_assert(!f.has_precision || (f.a_alignment >= bytes_of(f.a) && f.b_alignment >= bytes_of(f.b) &&
+                                     f.c_alignment >= bytes_of(f.c)),
+                "Alignment is below the size of an element");
+  static_assert(f.required == path::none || (f.allowed >> static_cast<int>(f.required) & 1) != 0,
+                "RequirePath contradicts AllowPaths: the required path is not among the allowed ones");
+  static_assert(f.mantissa_bits == 0 || !f.has_precision ||
+                    (f.a == f.c && f.b == f.c && (f.c == Element::f32 || f.c == Element::f64)),
+                "RequiredMantissaBits needs Precision<float> or Precision<double>");
+  static_assert(f.mantissa_bits <= 23 || f.c != Element::f32,
+                "RequiredMantissaBits: float has 23 bits; ask for more of double");
+  static constexpr bool ok = true;
+};
+
+constexpr bool is_rule(int index, const char* name) {
+  if (index < 0) return false;
+  const char* found = pipeline_rules[static_cast<size_t>(index)].name;
+  for (; *found != 0 && *found == *name; ++found, ++name) {
+  }
+  return *found == *name;
+}
+
+/// RequirePath: the first broken rule of the required path is the message of the compile error.
+template <class D>
+struct CheckRequired {
+  static constexpr Facts f = facts_of_v<D>;
+  static constexpr int broken = f.required == path::none ? -1 : first_broken_rule(f.required, f);
+#define TILEWRIGHT_X(PATH, NAME, NEEDED, CONDITION, ...) \
+  static_assert(!is_rule(broken, NAME),                  \
+                "RequirePath<path::" #PATH ">: the rule " NAME " is broken; needed: " NEEDED);
+  TILEWRIGHT_PIPELINE_RULES(TILEWRIGHT_X)
+#undef TILEWRIGHT_X
+  static constexpr bool ok = broken < 0;
+};
+
+/// The path is one that kernels exist for.
+template <path P>
+struct CheckBuilt {
+  static_assert(P != path::tcgen05,
+                "the descriptor resolves to the path tcgen05 (dense, SM<1000>), which is not built yet; "
+                "explain<D>() lists what each path needs");
+  static_assert(P != path::mma_sync || is_path_built(P),
+                "the descriptor resolves to the path mma_sync, which is not built yet; explain<D>() lists "
+                "what wgmma would need");
+  static_assert(P != path::simt || is_path_built(P),
+                "the descriptor resolves to the path simt, which is not built yet; explain<D>() lists what "
+                "the other paths need");
+  static_assert(P != path::none,
+                "no path can carry this descriptor out; explain<D>() lists what each of them needs");
+  static constexpr bool ok = true;
+};
+
+constexpr path resolve(const Facts& f) { return f.required != path::none ? f.required : choose_path(f); }
+
+}  // namespace detail
+
+/// The one path that carries D out, or path::none. Does not compile for an incomplete or contradictory
+/// descriptor, nor where RequirePath cannot be had.
+template <AnyDescription D>
+inline constexpr path path_of_v =
+    detail::CheckComplete<std::remove_cvref_t<D>>::ok&& detail::CheckRequired<std::remove_cvref_t<D>>::ok
+        ? detail::resolve(facts_of_v<D>)
+        : path::none;
+
+}  // namespace tilewright::blas

@@ -1,0 +1,172 @@
+// What each path asks of a descriptor. One table: it picks the path, makes the static_asserts of RequirePath,
+// and is what explain() prints.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "tilewright/pipeline/descriptor/facts.h"
+
+namespace tilewright::blas {
+namespace detail {
+
+constexpr bool wgmma_multiplies(Element a, Element b, Element c) {
+  if (is_float8(a) && is_float8(b)) return c == Element::f32 || c == Element::f16;
+  if (is_int8(a) && is_int8(b)) return c == Element::s32;
+  if (a != b) return false;
+  if (a == Element::f16) return c == Element::f32 || c == Element::f16;
+  return (a == Element::bf16 || a == Element::tf32) && c == Element::f32;
+}
+
+/// Products that mma.sync has from this architecture on.
+constexpr bool mma_sync_multiplies(Element a, Element b, Element c, int sm) {
+  if (is_float8(a) && is_float8(b)) return sm >= 890 && (c == Element::f32 || c == Element::f16);
+  if (a == Element::f64) return b == Element::f64 && c == Element::f64;
+  return wgmma_multiplies(a, b, c);
+}
+
+constexpr bool is_block_of_warpgroups(int threads) {
+  return threads == 128 || threads == 256 || threads == 512 || threads == 1024;
+}
+
+constexpr bool divides_tile(int granularity, int extent) {
+  return granularity != 0 && extent % granularity == 0;
+}
+
+constexpr tiles::WgmmaTilePlan plan_of(const Facts& f) { return tiles::wgmma_tile_plan(f.wgmma_shape()); }
+
+/// Whether every operand that blocks of the cluster have in common is multicast.
+constexpr bool shares_all(const Facts& f) {
+  const bool a = f.cluster_n == 1 || tiles::wgmma_layout_a(f.wgmma_shape()).shares > 1;
+  const bool b = f.cluster_m == 1 || tiles::wgmma_layout_b(f.wgmma_shape()).shares > 1;
+  return a && b;
+}
+
+}  // namespace detail
+
+// X(path, name, needed, condition, found): `condition` and `found` see the facts as `f`; `found` is text for
+// a person and is only used in src/pipeline_explain.cpp. A rule may rely on those above it.
+// clang-format off
+#define TILEWRIGHT_PIPELINE_RULES(X)                                                                          \
+  X(wgmma, "wgmma.pipeline", "WithPipeline()", f.with_pipeline, "no WithPipeline()")                          \
+  X(wgmma, "wgmma.streaming", "EnableInputStreaming()", f.input_streaming, "no EnableInputStreaming()")       \
+  X(wgmma, "wgmma.arch", "SM<900, arch_specific>()", f.sm == 900 && f.modifier == arch_specific, sm_text(f))  \
+  X(wgmma, "wgmma.type", "Type<type::real>()", !f.is_complex, "Type<type::complex>()")                        \
+  X(wgmma, "wgmma.mantissa_bits", "no RequiredMantissaBits: splitting passes are not built yet",              \
+    f.mantissa_bits == 0, "RequiredMantissaBits<" + std::to_string(f.mantissa_bits) + ">()")                  \
+  X(wgmma, "wgmma.precision",                                                                                 \
+    "f16 with f16 or f32 accumulators, bf16 with f32, tf32 with f32, s8 and u8 with s32, e4m3 and e5m2 in "   \
+    "any pairing with f16 or f32",                                                                            \
+    detail::wgmma_multiplies(f.a, f.b, f.c), precision_text(f))                                               \
+  X(wgmma, "wgmma.alignment", "A and B aligned to 16 bytes (MaxAlignment(), or Alignment<16, 16, ...>())",    \
+    f.a_alignment == 16 && f.b_alignment == 16, alignment_text(f))                                            \
+  X(wgmma, "wgmma.arrangement",                                                                               \
+    "K-major operands (row_major A, col_major B) for tf32 and the 8-bit types; f16 and bf16 may be either",   \
+    is_float16(f.a) || (f.k_major_a() && f.k_major_b()), arrangement_text(f))                                 \
+  X(wgmma, "wgmma.block_dim", "BlockDim of 128, 256, 512 or 1024 threads: whole warpgroups, a power of two",  \
+    detail::is_block_of_warpgroups(f.threads), threads_text(f))                                               \
+  X(wgmma, "wgmma.producer", "BlockDim of at most 512 threads: a block of 1024 has no room for the producer " \
+    "warpgroup", f.threads + 128 <= 1024, threads_text(f))                                                    \
+  X(wgmma, "wgmma.tile_m",                                                                                    \
+    "M in multiples of 64 with 128 threads, of 128 with 256 or 512",                                          \
+    detail::divides_tile(tiles::wgmma_granularity_m(f.threads), f.m),                                      \
+    nearest_text("M", f.m, tiles::wgmma_granularity_m(f.threads)))                                         \
+  X(wgmma, "wgmma.tile_n", "N in multiples of 8 with 128 or 256 threads, of 16 with 512",                     \
+    detail::divides_tile(tiles::wgmma_granularity_n(f.threads), f.n),                                      \
+    nearest_text("N", f.n, tiles::wgmma_granularity_n(f.threads)))                                         \
+  X(wgmma, "wgmma.tile_k", "K in multiples of 16 for 16-bit inputs, of 8 for tf32, of 32 for 8-bit inputs",   \
+    detail::divides_tile(32 / bytes_of(f.a), f.k), nearest_text("K", f.k, 32 / bytes_of(f.a)))                  \
+  X(wgmma, "wgmma.accumulation", "Accumulation<promoted<n>>() only with float accumulators",                  \
+    f.interval == 0 || f.c == Element::f32, precision_text(f))                                                \
+  X(wgmma, "wgmma.registers",                                                                                 \
+    "accumulators of a thread, with the temporary of a promoted tile, within what the block leaves it: 192 "  \
+    "registers with 128 or 256 threads, 64 with 512; a smaller tile or more threads",                         \
+    detail::plan_of(f).live_registers <= detail::plan_of(f).register_limit, registers_text(f))                \
+  X(wgmma, "wgmma.interval",                                                                                  \
+    "a promotion interval that divides the MMAs of a K tile (32 bytes of K each), or, where a warpgroup "     \
+    "computes one part, is a multiple of them",                                                               \
+    tiles::wgmma_interval_fits(detail::plan_of(f), f.interval), interval_text(f))                          \
+  X(wgmma, "wgmma.stage",                                                                                     \
+    "one pipeline stage that fits in shared memory (232448 bytes); a smaller tile or a narrower type",        \
+    detail::plan_of(f).max_depth >= 1, stage_text(f))                                                         \
+  X(wgmma, "wgmma.multicast",                                                                                 \
+    "with RequireMulticast(): power-of-two extents of BlocksPerCluster, and whole patterns of 8 rows of an "  \
+    "operand for every block that shares it",                                                                 \
+    !f.require_multicast || detail::shares_all(f), cluster_text(f))                                           \
+                                                                                                              \
+  X(tcgen05, "tcgen05.pipeline", "WithPipeline()", f.with_pipeline, "no WithPipeline()")                      \
+  X(tcgen05, "tcgen05.streaming", "EnableInputStreaming()", f.input_streaming, "no EnableInputStreaming()")   \
+  X(tcgen05, "tcgen05.arch", "SM<1000, arch_specific>()", f.sm == 1000 && f.modifier == arch_specific,        \
+    sm_text(f))                                                                                               \
+  X(tcgen05, "tcgen05.type", "Type<type::real>()", !f.is_complex, "Type<type::complex>()")                    \
+  X(tcgen05, "tcgen05.precision",                                                                             \
+    "f16 with f16 or f32 accumulators, bf16 with f32, tf32 with f32, s8 and u8 with s32, e4m3 and e5m2 in "   \
+    "any pairing with f16 or f32",                                                                            \
+    detail::wgmma_multiplies(f.a, f.b, f.c), precision_text(f))                                               \
+  X(tcgen05, "tcgen05.alignment", "A and B aligned to 16 bytes", f.a_alignment == 16 && f.b_alignment == 16,  \
+    alignment_text(f))                                                                                        \
+                                                                                                              \
+  X(mma_sync, "mma_sync.pipeline", "WithPipeline()", f.with_pipeline, "no WithPipeline()")                    \
+  X(mma_sync, "mma_sync.arch", "SM<800>() or later", f.sm >= 800, sm_text(f))                                 \
+  X(mma_sync, "mma_sync.precision",                                                                           \
+    "f16 with f16 or f32 accumulators, bf16 with f32, tf32 with f32, s8 and u8 with s32, e4m3 and e5m2 in "   \
+    "any pairing with f16 or f32 from SM<890> on, double; float is FP32 and never multiplied as TF32",        \
+    detail::mma_sync_multiplies(f.a, f.b, f.c, f.sm), precision_text(f))                                      \
+  X(mma_sync, "mma_sync.block_dim", "BlockDim of whole warps", f.threads % 32 == 0, threads_text(f))          \
+  X(mma_sync, "mma_sync.tile_m", "M in multiples of 16", f.m % 16 == 0, nearest_text("M", f.m, 16))           \
+  X(mma_sync, "mma_sync.tile_n", "N in multiples of 8", f.n % 8 == 0, nearest_text("N", f.n, 8))              \
+                                                                                                              \
+  X(simt, "simt.pipeline", "WithPipeline()", f.with_pipeline, "no WithPipeline()")                            \
+  X(simt, "simt.arch", "SM<800>() or later", f.sm >= 800, sm_text(f))                                         \
+  X(simt, "simt.precision", "float inputs with float accumulators",                                           \
+    f.a == Element::f32 && f.b == Element::f32 && f.c == Element::f32, precision_text(f))                     \
+  X(simt, "simt.mantissa_bits", "no RequiredMantissaBits: FP32 arithmetic has 23 of its own",                 \
+    f.mantissa_bits == 0, "RequiredMantissaBits<" + std::to_string(f.mantissa_bits) + ">()")
+// clang-format on
+
+/// One rule of a path.
+struct Rule {
+  path of;
+  const char* name;    // stable
+  const char* needed;  // what would satisfy it
+  bool (*holds)(const Facts& f);
+};
+
+namespace detail {
+
+#define TILEWRIGHT_X(PATH, NAME, NEEDED, CONDITION, ...) 1 +
+inline constexpr int kRuleCount = TILEWRIGHT_PIPELINE_RULES(TILEWRIGHT_X) 0;
+#undef TILEWRIGHT_X
+
+}  // namespace detail
+
+/// Every rule of every path; those of one path in the order in which they are checked.
+#define TILEWRIGHT_X(PATH, NAME, NEEDED, CONDITION, ...) \
+  Rule{path::PATH, NAME, NEEDED, [](const Facts& f) { return static_cast<bool>(CONDITION); }},
+inline constexpr std::array<Rule, detail::kRuleCount> pipeline_rules{
+    {TILEWRIGHT_PIPELINE_RULES(TILEWRIGHT_X)}};
+#undef TILEWRIGHT_X
+
+/// The first rule of a path that a descriptor breaks, as an index into pipeline_rules; -1 when none is.
+constexpr int first_broken_rule(path p, const Facts& f) {
+  for (int i = 0; i < detail::kRuleCount; ++i) {
+    const Rule& rule = pipeline_rules[static_cast<size_t>(i)];
+    if (rule.of == p && !rule.holds(f)) return i;
+  }
+  return -1;
+}
+
+/// Whether kernels of a path exist in this version. A descriptor may resolve to one that is not built: its
+/// pipeline then does not compile, and nothing else runs in its place.
+constexpr bool is_path_built(path p) { return p == path::wgmma; }
+
+/// The path that carries a descriptor out: the first allowed one whose rules all hold.
+constexpr path choose_path(const Facts& f) {
+  for (int i = 0; i < path_count; ++i) {
+    const auto p = static_cast<path>(i);
+    if ((f.allowed >> i & 1) != 0 && first_broken_rule(p, f) < 0) return p;
+  }
+  return path::none;
+}
+
+}  // namespace tilewright::blas

@@ -1,0 +1,92 @@
+// Questions about a descriptor.
+#pragma once
+
+#include "tilewright/pipeline/descriptor/resolve.h"
+
+namespace tilewright::blas {
+namespace detail {
+
+template <class D>
+using Plain = std::remove_cvref_t<D>;
+
+}  // namespace detail
+
+/// Whether T is a descriptor, and whether it has all that a pipeline needs.
+template <class T>
+inline constexpr bool is_blas_v = AnyDescription<T>;
+template <AnyDescription D>
+inline constexpr bool is_complete_blas_v =
+    facts_of_v<D>.has_size&& facts_of_v<D>.has_precision&& facts_of_v<D>.has_sm;
+
+template <AnyDescription D>
+struct size_of {
+  static constexpr int m = facts_of_v<D>.m, n = facts_of_v<D>.n, k = facts_of_v<D>.k;
+};
+template <AnyDescription D>
+inline constexpr unsigned size_of_v_m = static_cast<unsigned>(facts_of_v<D>.m);
+template <AnyDescription D>
+inline constexpr unsigned size_of_v_n = static_cast<unsigned>(facts_of_v<D>.n);
+template <AnyDescription D>
+inline constexpr unsigned size_of_v_k = static_cast<unsigned>(facts_of_v<D>.k);
+
+/// precision_of<D>::a_type, b_type, c_type: the types that Precision names.
+template <AnyDescription D>
+using precision_of = typename detail::Plain<D>::precision_operator;
+
+template <AnyDescription D>
+inline constexpr type type_of_v = detail::Plain<D>::type_operator::value;
+template <AnyDescription D>
+inline constexpr function function_of_v = detail::Plain<D>::function_operator::value;
+
+template <AnyDescription D>
+using arrangement_of = typename detail::Plain<D>::arrangement_operator;
+template <AnyDescription D>
+inline constexpr arrangement arrangement_of_v_a = facts_of_v<D>.a_arrangement;
+template <AnyDescription D>
+inline constexpr arrangement arrangement_of_v_b = facts_of_v<D>.b_arrangement;
+template <AnyDescription D>
+inline constexpr arrangement arrangement_of_v_c = facts_of_v<D>.c_arrangement;
+
+/// In bytes; without Alignment, the size of an element.
+template <AnyDescription D>
+inline constexpr int alignment_of_v_a = facts_of_v<D>.a_alignment;
+template <AnyDescription D>
+inline constexpr int alignment_of_v_b = facts_of_v<D>.b_alignment;
+template <AnyDescription D>
+inline constexpr int alignment_of_v_c = facts_of_v<D>.c_alignment;
+
+template <AnyDescription D>
+inline constexpr Extent3 block_dim_of_v = detail::Plain<D>::block_dim;
+template <AnyDescription D>
+inline constexpr bool has_static_block_dim_v =
+    detail::Plain<D>::template has<detail::OperatorKind::static_block_dim>;
+template <AnyDescription D>
+inline constexpr bool is_with_pipeline_v = facts_of_v<D>.with_pipeline;
+template <AnyDescription D>
+inline constexpr bool is_input_streaming_enabled_v = facts_of_v<D>.input_streaming;
+template <AnyDescription D>
+inline constexpr unsigned sm_of_v = static_cast<unsigned>(facts_of_v<D>.sm);
+template <AnyDescription D>
+inline constexpr sm_modifier sm_modifier_of_v = facts_of_v<D>.modifier;
+
+/// MMAs between promotions; 0: the tensor core's accumulator all along K.
+template <AnyDescription D>
+inline constexpr int promotion_interval_of_v = facts_of_v<D>.interval;
+template <AnyDescription D>
+inline constexpr int required_mantissa_bits_of_v = facts_of_v<D>.mantissa_bits;
+
+/// Whether the operator is there, and whether it means anything: not for one block, nor without a pipeline.
+template <AnyDescription D>
+inline constexpr bool has_blocks_per_cluster_v =
+    detail::Plain<D>::template has<detail::OperatorKind::cluster>;
+template <AnyDescription D>
+inline constexpr bool uses_blocks_per_cluster_v =
+    facts_of_v<D>.with_pipeline&& facts_of_v<D>.cluster_m* facts_of_v<D>.cluster_n > 1;
+template <AnyDescription D>
+inline constexpr unsigned blocks_per_cluster_of_v_m = static_cast<unsigned>(facts_of_v<D>.cluster_m);
+template <AnyDescription D>
+inline constexpr unsigned blocks_per_cluster_of_v_n = static_cast<unsigned>(facts_of_v<D>.cluster_n);
+template <AnyDescription D>
+inline constexpr unsigned blocks_per_cluster_of_v_k = 1;
+
+}  // namespace tilewright::blas

@@ -1,0 +1,30 @@
+// Launching the kernels of a pipeline.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "tilewright/arch/launch.h"
+#include "tilewright/config.h"
+#include "tilewright/error.h"
+#include "tilewright/pipeline/launch_bounds.h"
+#include "tilewright/pipeline/suggest_pipeline.h"
+
+namespace tilewright::blas {
+inline namespace TILEWRIGHT_MODE {
+/// arch::launch, for a kernel that takes the handle of `pipeline`. Refuses besides, on a GPU, a kernel
+/// without TILEWRIGHT_LAUNCH_BOUNDS(Handle::max_threads_per_block): its registers would not be those that the
+/// tile was planned with. `config`: from launch_config() or persistent_config().
+template <class Handle, class... P, class... A>
+Status launch(void (*kernel)(P...), [[maybe_unused]] const Pipeline<Handle>& pipeline,
+              const arch::LaunchConfig& config, A&&... arguments) {
+#if !defined(TILEWRIGHT_EMULATE)
+  const Status refused = impl::check_launch_bounds(reinterpret_cast<const void*>(kernel),
+                                                   Handle::max_threads_per_block, config.name);
+  if (refused) return refused;
+#endif
+  return arch::launch(kernel, config, std::forward<A>(arguments)...);
+}
+
+}  // namespace TILEWRIGHT_MODE
+}  // namespace tilewright::blas

@@ -1,0 +1,82 @@
+// Binding tensors to a pipeline: the rules, and the encoding of TMA descriptors. Host, mode-neutral.
+#pragma once
+
+#include <cstdint>
+
+#include "tilewright/error.h"
+#include "tilewright/layout/tensor.h"
+#include "tilewright/mainloop/wgmma_tile_layout.h"
+#include "tilewright/pipeline/descriptor/elements.h"
+#include "tilewright/pipeline/pipeline_error.h"
+#include "tilewright/pipeline/pipeline_params.h"
+
+namespace tilewright::blas::detail {
+
+/// A or B as it was given: a matrix, or a batch of them.
+struct OperandView {
+  const void* data = nullptr;
+  int64_t rows = 0, columns = 0;              // elements
+  int64_t row_stride = 1, column_stride = 1;  // elements
+  int64_t batches = 1, batch_stride = 0;
+  bool batched = false;
+};
+
+/// What the descriptor says about an operand.
+struct OperandRules {
+  char name = 'A';
+  Element element = Element::none;
+  arrangement order = row_major;
+  int alignment = 16;           // promised, bytes
+  tiles::OperandLayout layout;  // of its stage
+};
+
+using EncodeFunction = Expected<TensorMap> (*)(const TensorMapSpec&);
+
+/// Checks A (M x K) and B (K x N) and fills in `params`. tile_k: elements of K in a stage. No allocation, no
+/// GPU work.
+pipeline_status bind_operands(const OperandView& a, const OperandRules& a_rules, const OperandView& b,
+                              const OperandRules& b_rules, uint32_t tile_k, EncodeFunction encode,
+                              PipelineParams& params);
+
+/// The error of a tile grid that is not made of whole clusters.
+pipeline_status cluster_grid_error(uint32_t tiles_m, uint32_t tiles_n, uint32_t cluster_m,
+                                   uint32_t cluster_n);
+
+template <AnyTensor T>
+OperandView operand_view(const T& t) {
+  return {t.data(),          t.rows(),    t.columns(),      t.row_stride(),
+          t.column_stride(), t.batches(), t.batch_stride(), T::rank() == 3};
+}
+template <MdspanLike T>
+OperandView operand_view(const T& t) {
+  const auto extent = [&](size_t i) { return static_cast<int64_t>(t.extent(i)); };
+  const auto stride = [&](size_t i) { return static_cast<int64_t>(t.stride(i)); };
+  constexpr bool batched = T::rank() == 3;
+  return {t.data_handle(),
+          extent(0),
+          extent(1),
+          stride(0),
+          stride(1),
+          batched ? extent(T::rank() - 1) : 1,
+          batched ? stride(T::rank() - 1) : 0,
+          batched};
+}
+
+/// Element and arrangement of a tensor; an mdspan's arrangement is found at run time.
+template <class T>
+struct OperandTraits;
+template <AnyTensor T>
+struct OperandTraits<T> {
+  using value_type = typename T::value_type;
+  static constexpr int64_t static_ld = T::static_leading_dimension;
+  static constexpr bool fits(arrangement order) { return T::order == order; }
+};
+template <MdspanLike T>
+struct OperandTraits<T> {
+  using value_type = std::remove_cv_t<
+      std::remove_pointer_t<std::remove_cvref_t<decltype(std::declval<const T&>().data_handle())>>>;
+  static constexpr int64_t static_ld = 0;
+  static constexpr bool fits(arrangement) { return true; }
+};
+
+}  // namespace tilewright::blas::detail

@@ -1,0 +1,123 @@
+// What a kernel gets of a pipeline: a value, passed as `const TILEWRIGHT_GRID_CONSTANT`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "tilewright/config.h"
+#include "tilewright/pipeline/descriptor.h"
+#include "tilewright/pipeline/pipeline_params.h"
+#include "tilewright/pipeline/tile_pipeline.h"
+
+namespace tilewright::blas {
+inline namespace TILEWRIGHT_MODE {
+
+template <class Handle>
+class Pipeline;
+
+/// The device's side of a pipeline of a descriptor. One handle serves a whole grid, and any number of
+/// launches. One specialisation for each path.
+template <class D, int Depth, class Tag, path P = path_of_v<D>>
+class DevicePipeline;
+
+namespace impl {
+
+/// The accumulator registers that wgmma wants for a descriptor's accumulator type.
+template <class C>
+using WgmmaRegister = std::conditional_t<element_of_v<C> == Element::f16, uint32_t, canonical_t<C>>;
+
+}  // namespace impl
+
+template <class D, int Depth, class Tag>
+class DevicePipeline<D, Depth, Tag, path::wgmma> {
+ public:
+  using descriptor = D;
+  using Config =
+      mainloop::WgmmaTileConfig<canonical_t<typename D::a_value_type>, canonical_t<typename D::b_value_type>,
+                                impl::WgmmaRegister<typename D::c_value_type>, facts_of_v<D>.wgmma_shape(),
+                                Depth>;
+  using tile_type = TilePipeline<DevicePipeline>;
+
+  static constexpr int depth = Depth;
+  static constexpr bool has_internal_accumulator = std::is_same_v<Tag, internal_accumulator>;
+  /// Whether blocks form clusters, and whether what they have in common is multicast: an operand whose split
+  /// would leave less than whole swizzle patterns, or among a number of blocks that is no power of two, is
+  /// loaded by each block for itself.
+  static constexpr bool uses_cluster = uses_blocks_per_cluster_v<D>;
+  static constexpr bool uses_multicast = Config::kMulticast;
+  static constexpr bool uses_multicast_a = Config::kLayoutA.shares > 1;
+  static constexpr bool uses_multicast_b = Config::kLayoutB.shares > 1;
+  /// Threads to launch: those that compute, and the warpgroup that brings operands.
+  static constexpr uint32_t max_threads_per_block = D::max_threads_per_block + 128;
+
+  static_assert(
+      Config::kPlan.live_registers <=
+          (has_internal_accumulator ? Config::kPlan.register_limit : Config::kPlan.shared_register_limit),
+      "the accumulators of a reusable_accumulator live beside the producer's registers, which leaves "
+      "them 192 registers a thread with BlockDim<128>, 128 with BlockDim<256>, 32 with BlockDim<512>: "
+      "use a smaller tile, or execute(functor) with internal_accumulator");
+
+  /// Bytes of shared memory that get_tile() takes: the stages and their barriers.
+  static TILEWRIGHT_HOST_DEVICE constexpr uint32_t buffer_size() {
+    return static_cast<uint32_t>(Depth) * (Config::kPlan.stage_bytes + tiles::kStageBarrierBytes);
+  }
+  static TILEWRIGHT_HOST_DEVICE constexpr uint32_t buffer_alignment() { return tiles::kStageAlignment; }
+  static constexpr Extent3 get_block_dim() { return {max_threads_per_block, 1, 1}; }
+  /// Blocks of a cluster: (M, N, 1), so that blockIdx.x % M is a block's place along M.
+  static constexpr Extent3 get_cluster_dim() {
+    return {blocks_per_cluster_of_v_m<D>, blocks_per_cluster_of_v_n<D>, 1};
+  }
+
+  /// The block's pipeline, pointed at the tile (row, column) of C. `shared`: buffer_size() bytes of shared
+  /// memory aligned to buffer_alignment(). All threads of the block, once in a kernel: the barriers in
+  /// `shared` stay alive to its end.
+  TILEWRIGHT_DEVICE tile_type get_tile(std::byte* shared, uint32_t row, uint32_t column) const {
+    return tile_type(*this, shared, Coord{row, 0}, Coord{column, 0});
+  }
+  /// The same with a batch: a is (row tile, batch) in A, b is (column tile, batch) in B.
+  TILEWRIGHT_DEVICE tile_type get_tile(std::byte* shared, Coord a, Coord b) const {
+    return tile_type(*this, shared, a, b);
+  }
+
+  /// Points a block's pipeline at another tile. Nothing is waited for. All threads of the block.
+  TILEWRIGHT_DEVICE void reset_tile(tile_type& tile, uint32_t row, uint32_t column) const {
+    reset_tile(tile, Coord{row, 0}, Coord{column, 0});
+  }
+  TILEWRIGHT_DEVICE void reset_tile(tile_type& tile, Coord a, Coord b) const {
+    tile.a_ = a;
+    tile.b_ = b;
+  }
+
+  /// get_tile and TilePipeline::run: the whole work of a block. `shared`: as for get_tile, with the
+  /// epilogue's scratch from scratch_offset() on. All threads of all blocks.
+  template <class Schedule, class Epilogue>
+  TILEWRIGHT_DEVICE void run(std::byte* shared, const Schedule& schedule, const Epilogue& epilogue) const {
+    tile_type tile(*this, shared, Coord{}, Coord{});
+    tile.run(schedule, epilogue, shared + scratch_offset());
+  }
+  /// The same at the start of the block's dynamic shared memory.
+  template <class Schedule, class Epilogue>
+  TILEWRIGHT_DEVICE void run(const Schedule& schedule, const Epilogue& epilogue) const {
+    run(arch::dynamic_shared_memory(), schedule, epilogue);
+  }
+  /// Where the scratch of an epilogue begins: aligned like the buffer.
+  static TILEWRIGHT_HOST_DEVICE constexpr uint32_t scratch_offset() {
+    return (buffer_size() + buffer_alignment() - 1) / buffer_alignment() * buffer_alignment();
+  }
+
+  /// Extents of the product.
+  TILEWRIGHT_HOST_DEVICE uint32_t rows() const { return params_.m; }
+  TILEWRIGHT_HOST_DEVICE uint32_t columns() const { return params_.n; }
+
+ private:
+  template <class Handle>
+  friend class TilePipeline;
+  template <class Handle>
+  friend class Pipeline;
+
+  detail::PipelineParams params_;
+};
+
+}  // namespace TILEWRIGHT_MODE
+}  // namespace tilewright::blas

@@ -1,0 +1,101 @@
+// Epilogues in two phases: pack (accumulators to registers, right after the last MMA of a tile) and store
+// (registers to memory, in pieces, while the MMAs of the next tile run).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "tilewright/config.h"
+#include "tilewright/schedule/tile_schedule.h"
+
+namespace tilewright::blas {
+inline namespace TILEWRIGHT_MODE {
+
+/// An epilogue that run() takes apart. bind<Accumulator>(scratch) makes the object of one computing thread:
+///   pieces                                   how many pieces a packed tile is stored in
+///   packed_registers                         32-bit registers that keep it
+///   pack(Accumulator&, schedule::TileCoord)  reads the accumulator; the result waits in the object
+///   store<Piece>()                           Piece = 0, 1, ... pieces - 1, each once and in this order
+///   finish()                                 after the last store: nothing may still read the block's memory
+/// All computing threads make each of these calls.
+template <class Epilogue, class Accumulator>
+concept TwoPhaseEpilogue = requires(const Epilogue& epilogue, std::byte* scratch) {
+  epilogue.template bind<Accumulator>(scratch);
+};
+
+namespace impl {
+
+/// Clusters of tiles in a schedule.
+TILEWRIGHT_DEVICE uint32_t cluster_count(const schedule::TileSchedule& schedule) {
+  return schedule.clusters_total;
+}
+template <class Schedule>
+TILEWRIGHT_DEVICE uint32_t cluster_count(const Schedule& schedule) {
+  return schedule.tiles();
+}
+
+/// Stores the packed results of one tile while MMAs of the next run. What the registers have no room for
+/// beside the next accumulators is stored before: the first pieces.
+template <class Bound, class Config>
+class StoreShadow {
+ public:
+  TILEWRIGHT_DEVICE explicit StoreShadow(Bound& bound) : bound_(bound) {}
+
+  /// The main loop: MMAs of the kt-th K tile run. Pieces are spread: staging them competes with the MMAs for
+  /// shared memory.
+  TILEWRIGHT_DEVICE void run(uint32_t kt) { run_piece<kFirstDeferred>(kt); }
+  /// After pack().
+  TILEWRIGHT_DEVICE void packed() {
+    store_now<0>();
+    next_ = kFirstDeferred;
+  }
+  TILEWRIGHT_DEVICE void store_rest() { store_from<kFirstDeferred>(); }
+
+ private:
+  static constexpr int kPieces = Bound::pieces;
+  static constexpr int kRoom = Config::kPlan.register_limit - Config::kPlan.live_registers;
+  static constexpr int kFit = kRoom <= 0 ? 0 : kRoom * kPieces / Bound::packed_registers;
+  static constexpr int kMaxDeferred = 8;  // each is code in the main loop
+  // A part of a tile of floats is not kept: the compiler would spill what it has to move out of the way of
+  // the next MMAs.
+  static constexpr bool kAllOrNothing = std::is_same_v<typename Config::Register, float>;
+  static constexpr int kDeferred = kFit >= kPieces ? (kPieces < kMaxDeferred ? kPieces : kMaxDeferred)
+                                   : kAllOrNothing ? 0
+                                                   : (kFit < kMaxDeferred ? kFit : kMaxDeferred);
+  static constexpr int kFirstDeferred = kPieces - kDeferred;
+
+  template <int Piece>
+  TILEWRIGHT_DEVICE void run_piece(uint32_t kt) {
+    if constexpr (Piece < kPieces) {
+      if (kt == 2 * (Piece - kFirstDeferred) + 2 && next_ == Piece) {
+        bound_.template store<Piece>();
+        next_ = Piece + 1;
+      }
+      run_piece<Piece + 1>(kt);
+    }
+  }
+  template <int Piece>
+  TILEWRIGHT_DEVICE void store_now() {
+    if constexpr (Piece < kFirstDeferred) {
+      bound_.template store<Piece>();
+      store_now<Piece + 1>();
+    }
+  }
+  template <int Piece>
+  TILEWRIGHT_DEVICE void store_from() {
+    if constexpr (Piece < kPieces) {
+      if (next_ <= Piece) bound_.template store<Piece>();
+      store_from<Piece + 1>();
+    } else {
+      next_ = kPieces;
+    }
+  }
+
+  Bound& bound_;
+  int next_ = kPieces;  // the first piece that is still to be stored
+};
+
+}  // namespace impl
+}  // namespace TILEWRIGHT_MODE
+}  // namespace tilewright::blas

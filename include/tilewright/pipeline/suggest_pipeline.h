@@ -1,0 +1,232 @@
+// Making pipelines on the host.
+//
+//   auto a = make_gmem_tensor<row_major>(a_ptr, m, k, lda);
+//   auto b = make_gmem_tensor<col_major>(b_ptr, k, n, ldb);
+//   auto p = suggest_pipeline<D>(a, b);
+//   if (!p) return p.error().message;
+//
+// Host-only work: rules are checked and two TMA descriptors encoded; nothing is allocated and no stream used
+// (the optional last argument is accepted and not looked at).
+#pragma once
+
+#include <cstdint>
+#include <numeric>
+#include <type_traits>
+
+#include "tilewright/arch/launch.h"
+#include "tilewright/arch/occupancy.h"
+#include "tilewright/config.h"
+#include "tilewright/pipeline/pipeline_binding.h"
+#include "tilewright/pipeline/pipeline_handle.h"
+#include "tilewright/pipeline/shared_storage.h"
+
+namespace tilewright::blas {
+inline namespace TILEWRIGHT_MODE {
+
+/// A pipeline on the host: what to launch with, and the handle for the kernel.
+template <class Handle>
+class Pipeline {
+ public:
+  using handle_type = Handle;
+  using descriptor = typename Handle::descriptor;
+  static constexpr uint32_t max_threads_per_block = Handle::max_threads_per_block;
+  static constexpr bool uses_cluster = Handle::uses_cluster, uses_multicast = Handle::uses_multicast;
+  static constexpr int depth = Handle::depth;
+
+  static constexpr uint32_t buffer_size() { return Handle::buffer_size(); }
+  static constexpr uint32_t buffer_alignment() { return Handle::buffer_alignment(); }
+  /// The block to launch, the threads that bring operands included.
+  static constexpr Extent3 get_block_dim() { return Handle::get_block_dim(); }
+  static constexpr Extent3 get_cluster_dim() { return Handle::get_cluster_dim(); }
+  /// Tiles of the product along M and N.
+  Extent3 get_tile_count() const {
+    return {(handle_.rows() + size_of_v_m<descriptor> - 1) / size_of_v_m<descriptor>,
+            (handle_.columns() + size_of_v_n<descriptor> - 1) / size_of_v_n<descriptor>, 1};
+  }
+  /// A block for each of them, padded to whole clusters: blocks past the edge take part in the loads and
+  /// barriers of their cluster.
+  Extent3 get_grid_dim() const {
+    const Extent3 tiles = get_tile_count(), cluster = get_cluster_dim();
+    return {(tiles.x + cluster.x - 1) / cluster.x * cluster.x,
+            (tiles.y + cluster.y - 1) / cluster.y * cluster.y, 1};
+  }
+  /// Error cluster_grid_divisibility where get_grid_dim() had to be padded: for users who want no idle
+  /// blocks.
+  pipeline_status require_whole_clusters() const {
+    const Extent3 tiles = get_tile_count(), grid = get_grid_dim();
+    if (tiles == grid) return {};
+    return detail::cluster_grid_error(tiles.x, tiles.y, get_cluster_dim().x, get_cluster_dim().y);
+  }
+
+  /// A value for kernels; copies are interchangeable.
+  const Handle& get_device_handle() const { return handle_; }
+
+  /// A launch of `grid` blocks on `stream` with this pipeline's block, cluster and shared memory, the latter
+  /// with `scratch` more bytes behind the buffer.
+  arch::LaunchConfig launch_config(arch::Index3 grid, uint32_t scratch = 0, void* stream = nullptr,
+                                   const char* name = "kernel") const {
+    arch::LaunchConfig config;
+    config.grid = grid;
+    config.block = get_block_dim();
+    config.cluster = get_cluster_dim();
+    config.shared_bytes = buffer_size() + scratch;
+    config.stream = stream;
+    config.name = name;
+    return config;
+  }
+
+  /// The tiles of the product for run(), in strips of `strip` clusters for reuse in L2. Empty products have
+  /// none.
+  schedule::TileSchedule make_schedule(uint32_t batches = 1,
+                                       schedule::Raster raster = schedule::Raster::along_m,
+                                       uint32_t strip = 8) const {
+    const Extent3 tiles = get_tile_count();
+    if (tiles.x == 0 || tiles.y == 0 || batches == 0) return {};
+    return schedule::TileSchedule::make(tiles.x, tiles.y, batches, blocks_per_cluster_of_v_m<descriptor>,
+                                        blocks_per_cluster_of_v_n<descriptor>, raster, strip);
+  }
+
+  /// A launch of a kernel that calls run(): as many clusters of blocks as the device holds at once, and no
+  /// more than `clusters` (0: those of the schedule). `scratch`: bytes of the epilogue. Errors: as
+  /// arch::max_active_clusters.
+  template <class... P>
+  Expected<arch::LaunchConfig> persistent_config(void (*kernel)(P...), const schedule::TileSchedule& tiles,
+                                                 uint32_t scratch = 0, void* stream = nullptr,
+                                                 uint32_t clusters = 0, const char* name = "kernel") const {
+    const Extent3 cluster = get_cluster_dim();
+    arch::LaunchConfig config = launch_config({cluster.x, cluster.y, 1}, 0, stream, name);
+    if (scratch != 0) config.shared_bytes = Handle::scratch_offset() + scratch;
+    const Expected<int> resident = arch::max_active_clusters(kernel, config);
+    if (!resident) return resident.error();
+    uint32_t count = tiles.clusters_total;
+    if (clusters != 0 && clusters < count) count = clusters;
+    if (static_cast<uint32_t>(*resident) < count) count = static_cast<uint32_t>(*resident);
+    config.grid.x = cluster.x * count;
+    return config;
+  }
+
+  /// Points the pipeline at other tensors, of any extents. Errors: as suggest_pipeline; the pipeline is then
+  /// as it was.
+  template <class A, class B, class... Stream>
+  pipeline_status rebind(const A& a, const B& b, const Stream&...) {
+    static_assert(sizeof...(Stream) <= 1, "rebind(A, B) or rebind(A, B, stream)");
+    check_tensors<A, B>();
+    detail::PipelineParams params;
+    const Facts& f = facts_of_v<descriptor>;
+    using Config = typename Handle::Config;
+    const detail::OperandRules rules_a{'A', f.a, f.a_arrangement, f.a_alignment, Config::kLayoutA};
+    const detail::OperandRules rules_b{'B', f.b, f.b_arrangement, f.b_alignment, Config::kLayoutB};
+#if defined(TILEWRIGHT_EMULATE)
+    const detail::EncodeFunction encode = encode_for_emulator;
+#else
+    const detail::EncodeFunction encode = encode_for_gpu;
+#endif
+    pipeline_status status = detail::bind_operands(detail::operand_view(a), rules_a, detail::operand_view(b),
+                                                   rules_b, static_cast<uint32_t>(f.k), encode, params);
+    if (status) handle_.params_ = params;
+    return status;
+  }
+
+ private:
+  template <class A, class B>
+  static constexpr void check_tensors() {
+    using TraitsA = detail::OperandTraits<A>;
+    using TraitsB = detail::OperandTraits<B>;
+    static_assert(is_same_element_v<typename TraitsA::value_type, typename descriptor::a_value_type>,
+                  "the elements of tensor A are not exactly the descriptor's a_value_type");
+    static_assert(is_same_element_v<typename TraitsB::value_type, typename descriptor::b_value_type>,
+                  "the elements of tensor B are not exactly the descriptor's b_value_type");
+    static_assert(TraitsA::fits(facts_of_v<descriptor>.a_arrangement),
+                  "the arrangement of tensor A is not the one that Arrangement<> names");
+    static_assert(TraitsB::fits(facts_of_v<descriptor>.b_arrangement),
+                  "the arrangement of tensor B is not the one that Arrangement<> names");
+  }
+
+  Handle handle_;
+};
+
+namespace impl {
+
+/// Facts with the alignment that a compile-time leading dimension leaves of the promised one.
+template <class D, class A, class B>
+constexpr Facts effective_facts() {
+  Facts f = facts_of_v<D>;
+  const auto reduce = [](int alignment, int64_t ld, Element e) {
+    return ld == 0 ? alignment : static_cast<int>(std::gcd<int64_t>(alignment, ld * bytes_of(e)));
+  };
+  f.a_alignment = reduce(f.a_alignment, detail::OperandTraits<A>::static_ld, f.a);
+  f.b_alignment = reduce(f.b_alignment, detail::OperandTraits<B>::static_ld, f.b);
+  return f;
+}
+
+template <class D, class A, class B>
+struct CheckPipeline {
+  static constexpr path promised = path_of_v<D>;
+  static constexpr Facts f = effective_facts<D, A, B>();
+  static constexpr int broken = first_broken_rule(path::wgmma, facts_of_v<D>);
+  static_assert(
+      !detail::is_rule(broken, "wgmma.stage"),
+      "The tile is too large: not even one pipeline stage fits in shared memory (232448 bytes); shrink "
+      "the tile or lower the precision");
+  static constexpr path built = detail::is_rule(broken, "wgmma.stage") ? path::wgmma : promised;
+  static_assert(detail::CheckBuilt<built>::ok);
+  static_assert(
+      promised != path::wgmma || first_broken_rule(path::wgmma, f) < 0,
+      "the leading dimension known at compile time breaks the alignment of 16 bytes that the path wgmma "
+      "needs; explain<D>(A, B) shows what is left");
+  static constexpr bool ok = true;
+};
+
+template <int Depth, class D>
+struct CheckDepth {
+  static_assert(Depth >= 1 && Depth <= tiles::kMaxTileDepth, "the depth of a pipeline is 1 to 16 stages");
+  static_assert(
+      Depth <= detail::plan_of(facts_of_v<D>).max_depth,
+      "so many stages do not fit in shared memory (232448 bytes, of which each stage takes its A tile, "
+      "its B tile and 16 bytes of barriers); suggest_pipeline<D> picks the largest depth");
+  static constexpr bool ok = true;
+};
+
+template <int Depth, class D, class Tag, class A, class B, class... Stream>
+auto make_checked(const A& a, const B& b, const Stream&... stream) {
+  static_assert(std::is_same_v<Tag, internal_accumulator> || std::is_same_v<Tag, reusable_accumulator>,
+                "the accumulator is internal_accumulator or reusable_accumulator");
+  using Made = Pipeline<DevicePipeline<D, Depth, Tag>>;
+  Made pipeline;
+  const pipeline_status status = pipeline.rebind(a, b, stream...);
+  if (!status) return pipeline_result<Made>(status.error());
+  return pipeline_result<Made>(pipeline);
+}
+
+}  // namespace impl
+
+/// A pipeline of Depth stages (1 to 16; more than there are K tiles do no harm) over A (M x K) and B (K x N),
+/// whose addresses kernels will read. Tensors: make_gmem_tensor, make_gmem_tensor_batched, or an mdspan of
+/// rank 2 or 3. Any extents: what a tile has beyond them is zero. Errors: pipeline_error_code.
+template <int Depth, AnyDescription D, class Tag = internal_accumulator, class A, class B, class... Stream>
+auto suggest_pipeline(const A& a, const B& b, const Stream&... stream) {
+  if constexpr (impl::CheckPipeline<D, A, B>::ok && impl::CheckDepth<Depth, D>::ok) {
+    return impl::make_checked<Depth, D, Tag>(a, b, stream...);
+  }
+}
+/// The same with as many stages as fit in shared memory.
+template <AnyDescription D, class Tag = internal_accumulator, class A, class B, class... Stream>
+auto suggest_pipeline(const A& a, const B& b, const Stream&... stream) {
+  if constexpr (impl::CheckPipeline<D, A, B>::ok) {
+    return impl::make_checked<detail::plan_of(facts_of_v<D>).max_depth, D, Tag>(a, b, stream...);
+  }
+}
+/// The same as suggest_pipeline with everything said: depth and accumulator.
+template <int Depth, AnyDescription D, class Tag, class A, class B, class... Stream>
+auto make_pipeline(const A& a, const B& b, const Stream&... stream) {
+  return suggest_pipeline<Depth, D, Tag>(a, b, stream...);
+}
+
+/// explain<D>() for these tensors: with the alignment that their compile-time leading dimensions leave.
+template <AnyDescription D, class A, class B>
+std::string explain(const A&, const B&) {
+  return explain(impl::effective_facts<D, A, B>());
+}
+
+}  // namespace TILEWRIGHT_MODE
+}  // namespace tilewright::blas

@@ -1,0 +1,292 @@
+// One block's pipeline: tiles of A and B through a ring of stages into accumulators.
+//
+// Every thread of the block holds the same TilePipeline and makes the same calls in the same order. The first
+// BlockDim threads compute; the warpgroup after them brings the operands, and is a tile ahead of an epilogue
+// that takes long.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "tilewright/arch/cluster.h"
+#include "tilewright/arch/fence.h"
+#include "tilewright/arch/index.h"
+#include "tilewright/arch/named_barrier.h"
+#include "tilewright/arch/registers.h"
+#include "tilewright/arch/shared.h"
+#include "tilewright/arch/tma.h"
+#include "tilewright/arch/warp.h"
+#include "tilewright/mainloop/ring.h"
+#include "tilewright/mainloop/wgmma_tile.h"
+#include "tilewright/mainloop/wgmma_tile_fragment.h"
+#include "tilewright/pipeline/accumulator.h"
+#include "tilewright/pipeline/misuse.h"
+#include "tilewright/pipeline/store_shadow.h"
+#include "tilewright/schedule/tile_schedule.h"
+
+namespace tilewright::blas {
+
+/// The accumulators live inside execute(functor), or in the kernel: get_accumulator(), execute(accumulator).
+struct internal_accumulator {};
+struct reusable_accumulator {};
+
+inline namespace TILEWRIGHT_MODE {
+
+/// Made by get_tile() of the pipeline's handle, once per block; reset_tile() re-points it. Neither copyable
+/// nor movable: pass it by reference.
+template <class Handle>
+class TilePipeline {
+ public:
+  using Config = typename Handle::Config;
+  using accumulator_type =
+      Accumulator<mainloop::WgmmaFragment<Config>, typename Handle::descriptor::c_value_type>;
+
+  TilePipeline(const TilePipeline&) = delete;
+  TilePipeline& operator=(const TilePipeline&) = delete;
+  /// In a cluster no block leaves before the others: they may still write here and arrive at its barriers.
+  TILEWRIGHT_DEVICE ~TilePipeline() {
+    if constexpr (Handle::uses_cluster) arch::cluster_sync();
+  }
+
+  /// Computes the tile and calls functor(accumulator) on the computing threads. The functor reads the
+  /// accumulator once, or discards it. All threads of the block.
+  template <class F>
+  requires std::is_invocable_v<F&, accumulator_type&> TILEWRIGHT_DEVICE void execute(F&& functor) {
+    static_assert(
+        Handle::has_internal_accumulator,
+        "a pipeline with a reusable_accumulator computes into the accumulator that get_accumulator() "
+        "made: execute(accumulator)");
+    if (is_producer()) {
+      if constexpr (kReallocate) give_registers();
+      produce();
+      return;
+    }
+    arch::name_role("compute");
+    if constexpr (kReallocate) take_registers();
+    accumulator_type accumulator;
+    mainloop::NoShadow shadow;
+    multiply(accumulator, false, shadow);
+    functor(accumulator);
+    accumulator.state_.expect_finished(
+        "the functor of execute() returns without having read or discarded "
+        "the accumulator");
+  }
+
+  /// Adds the tile's product to the accumulator, which starts from zero when it is new, cleared or read. All
+  /// threads of the block; results on the computing threads.
+  TILEWRIGHT_DEVICE void execute(accumulator_type& accumulator) {
+    static_assert(!Handle::has_internal_accumulator,
+                  "execute(accumulator) needs a pipeline made with reusable_accumulator: "
+                  "suggest_pipeline<Depth, D, reusable_accumulator>(A, B)");
+    if (is_producer()) {
+      produce();
+    } else {
+      arch::name_role("compute");
+      mainloop::NoShadow shadow;
+      multiply(accumulator, accumulator.filled_, shadow);
+    }
+  }
+
+  /// A whole persistent loop: every tile of `schedule` that falls to this block. The roles part once, so that
+  /// tiles follow each other without a pause. All threads of the block, once.
+  ///
+  /// schedule: tiles() clusters of tiles, and tile(index, rank) for the tile of a cluster's block
+  /// (TileSchedule
+  ///   is one; see make_schedule). The grid is (clusters x M, N, 1) blocks.
+  /// epilogue: either epilogue(accumulator, tile coordinates), called on the computing threads, or one in two
+  ///   phases, whose stores run under the MMAs of the next tile (store_shadow.h).
+  /// scratch: shared memory behind the buffer, for epilogues that need it.
+  template <class Schedule, class Epilogue>
+  TILEWRIGHT_DEVICE void run(const Schedule& schedule, const Epilogue& epilogue, std::byte* scratch) {
+    const uint32_t first = arch::block_index().x / Config::kClusterM;
+    const uint32_t step = arch::grid_dim().x / Config::kClusterM;
+    const uint32_t rank = Handle::uses_cluster ? arch::cluster_rank() : 0;
+    const uint32_t count = impl::cluster_count(schedule);
+    if (is_producer()) {
+      if constexpr (kReallocateInRun) arch::setmaxnreg_dec<kProducerRegisters>();
+      TILEWRIGHT_NO_UNROLL
+      for (uint32_t i = first; i < count; i += step) {
+        point_at(schedule.tile(i, rank));
+        produce();
+      }
+    } else {
+      arch::name_role("compute");
+      if constexpr (kReallocateInRun) arch::setmaxnreg_inc<kComputeRegisters>();
+      compute_tiles(schedule, epilogue, scratch, first, step, count, rank);
+    }
+  }
+
+  /// An empty accumulator of this thread, to be declared after the tile pipeline.
+  TILEWRIGHT_DEVICE accumulator_type get_accumulator() const {
+    static_assert(!Handle::has_internal_accumulator,
+                  "get_accumulator() needs a pipeline made with reusable_accumulator");
+    return accumulator_type();
+  }
+
+  /// functor(accumulator) on the threads that hold results.
+  template <class F>
+  TILEWRIGHT_DEVICE void epilogue(accumulator_type& accumulator, F&& functor) const {
+    if (accumulator.is_thread_active()) functor(accumulator);
+  }
+
+  /// Gives up the result of an accumulator.
+  TILEWRIGHT_DEVICE void discard(accumulator_type& accumulator) const { accumulator.discard(); }
+
+  /// A barrier among the computing threads, for epilogues: a block barrier there would wait for the threads
+  /// that bring operands. All computing threads.
+  TILEWRIGHT_DEVICE void epilogue_sync() const { ComputeBarrier::sync(); }
+
+ private:
+  template <class D, int Depth, class Tag, path P>
+  friend class DevicePipeline;
+  static constexpr uint32_t kComputeThreads = static_cast<uint32_t>(Config::kShape.threads);
+  using ComputeBarrier = arch::NamedBarrier<1, kComputeThreads>;
+  using ProducerBarrier = arch::NamedBarrier<2, 128>;
+  // What the threads have at entry, under launch bounds, is enough for most tiles.
+  static constexpr bool kReallocate =
+      Handle::has_internal_accumulator && Config::kPlan.live_registers > Config::kPlan.shared_register_limit;
+  static constexpr bool kReallocateInRun = kComputeThreads > 128;
+  static constexpr uint32_t kComputeRegisters = kComputeThreads == 256 ? 240 : 112;
+  static constexpr uint32_t kProducerRegisters = 24;
+
+  /// Starts the ring. All threads of the block.
+  TILEWRIGHT_DEVICE TilePipeline(const Handle& handle, std::byte* shared, Coord a, Coord b)
+      : handle_(handle), shared_(arch::shared_address(shared)), a_(a), b_(b) {
+    const mainloop::Ring ring = make_ring();
+    if (shared_ % Handle::buffer_alignment() != 0) {
+      impl::misuse("pipeline.alignment", "the buffer of get_tile() is not aligned to buffer_alignment()");
+    }
+    if (arch::linear_thread_index() == 0) {
+      ring.init(1, Config::kEmptyArrivals);
+      name_stages();
+      if (handle_.params_.k_tiles != 0) {
+        arch::prefetch_tensor_map(&handle_.params_.a_map);
+        arch::prefetch_tensor_map(&handle_.params_.b_map);
+      }
+    }
+    sync_all();
+  }
+
+  /// A barrier of the block, or of its cluster. All threads.
+  TILEWRIGHT_DEVICE static void sync_all() {
+    if constexpr (Handle::uses_cluster) {
+      arch::cluster_sync();
+    } else {
+      arch::sync_threads();
+    }
+  }
+
+  TILEWRIGHT_DEVICE mainloop::Ring make_ring() const {
+    return mainloop::Ring(shared_ + Config::kStages * Config::kPlan.stage_bytes, Config::kStages);
+  }
+
+  /// Whom this block's computing threads tell that a stage is free: the blocks that write it.
+  TILEWRIGHT_DEVICE static mainloop::Releaser make_releaser(const mainloop::Ring& ring) {
+    if constexpr (Config::kMulticast) {
+      return mainloop::Releaser(ring, Config::kClusterM, Config::kClusterN);
+    } else {
+      mainloop::Releaser self(ring, 1, 1);
+      if constexpr (Handle::uses_cluster) self.empty = arch::map_shared(ring.empty, arch::cluster_rank());
+      return self;
+    }
+  }
+
+  TILEWRIGHT_DEVICE static bool is_producer() { return arch::warp_index() >= Config::kConsumerWarps; }
+
+  // Registers move between the roles on every tile: the compiler only follows a reallocation that stands in
+  // the branch it is for. The barrier keeps a warpgroup together between two of them.
+  TILEWRIGHT_DEVICE static void give_registers() {
+    ProducerBarrier::sync();
+    arch::setmaxnreg_dec<kProducerRegisters>();
+  }
+  TILEWRIGHT_DEVICE static void take_registers() {
+    ComputeBarrier::sync();
+    arch::setmaxnreg_inc<kComputeRegisters>();
+  }
+
+  TILEWRIGHT_DEVICE void produce() {
+    arch::name_role("producer");
+    if (arch::warp_index() == Config::kConsumerWarps && arch::elect_one()) {
+      const auto& p = handle_.params_;
+      const mainloop::WgmmaTileSource from{
+          &p.a_map,
+          &p.b_map,
+          static_cast<int32_t>(a_.m * static_cast<uint32_t>(Config::kShape.m)),
+          static_cast<int32_t>(b_.m * static_cast<uint32_t>(Config::kShape.n)),
+          static_cast<int32_t>(a_.n * p.a_batch_step),
+          static_cast<int32_t>(b_.n * p.b_batch_step)};
+      mainloop::WgmmaTileLoads<Config>{shared_}.load(from, make_ring(), at_, p.k_tiles);
+    }
+    arch::sync_warp();
+  }
+
+  TILEWRIGHT_DEVICE void point_at(schedule::TileCoord tile) {
+    a_ = {tile.m, tile.batch};
+    b_ = {tile.n, tile.batch};
+  }
+
+  template <class Schedule, class Epilogue>
+  TILEWRIGHT_DEVICE void compute_tiles(const Schedule& schedule, const Epilogue& epilogue, std::byte* scratch,
+                                       uint32_t first, uint32_t step, uint32_t count, uint32_t rank) {
+    // Accumulators are made anew for each tile: nothing of the old values is kept beside the packed ones.
+    if constexpr (TwoPhaseEpilogue<Epilogue, accumulator_type>) {
+      auto bound = epilogue.template bind<accumulator_type>(scratch);
+      impl::StoreShadow<decltype(bound), Config> shadow(bound);
+      TILEWRIGHT_NO_UNROLL
+      for (uint32_t i = first; i < count; i += step) {
+        const schedule::TileCoord tile = schedule.tile(i, rank);
+        point_at(tile);
+        accumulator_type accumulator;
+        multiply(accumulator, false, shadow);
+        shadow.store_rest();
+        bound.pack(accumulator, tile);
+        shadow.packed();
+        accumulator.state_.expect_finished(
+            "pack() of an epilogue returns without having read the accumulator");
+      }
+      shadow.store_rest();
+      bound.finish();
+    } else {
+      mainloop::NoShadow shadow;
+      TILEWRIGHT_NO_UNROLL
+      for (uint32_t i = first; i < count; i += step) {
+        const schedule::TileCoord tile = schedule.tile(i, rank);
+        point_at(tile);
+        accumulator_type accumulator;
+        multiply(accumulator, false, shadow);
+        epilogue(accumulator, tile);
+        accumulator.state_.expect_finished(
+            "the epilogue of run() returns without having read or discarded the "
+            "accumulator");
+      }
+    }
+  }
+
+  template <class Shadow>
+  TILEWRIGHT_DEVICE void multiply(accumulator_type& accumulator, bool accumulate, Shadow& shadow) {
+    const auto& p = handle_.params_;
+    const mainloop::Ring ring = make_ring();
+    const mainloop::Releaser releaser = make_releaser(ring);
+    mainloop::WgmmaTile<Config>{shared_}.multiply(accumulator.held_.registers, ring, releaser, at_, p.k_tiles,
+                                                  accumulate, shadow);
+    accumulator.finish(detail::clipped(p.m, a_.m, Config::kShape.m),
+                       detail::clipped(p.n, b_.m, Config::kShape.n));
+  }
+
+  TILEWRIGHT_DEVICE void name_stages() const {
+    for (uint32_t s = 0; s < Config::kStages; ++s) {
+      const uint32_t stage = shared_ + s * Config::kPlan.stage_bytes;
+      arch::name_shared(stage, Config::kLayoutA.bytes, "A", static_cast<int>(s));
+      arch::name_shared(stage + Config::kLayoutA.bytes, Config::kLayoutB.bytes, "B", static_cast<int>(s));
+    }
+  }
+
+  const Handle& handle_;
+  uint32_t shared_;            // shared address of the stages; the barriers follow them
+  mainloop::RingPosition at_;  // of this thread's role
+  Coord a_, b_;                // (tile, batch)
+};
+
+}  // namespace TILEWRIGHT_MODE
+}  // namespace tilewright::blas

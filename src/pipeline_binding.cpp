@@ -1,0 +1,204 @@
+// Rules of the tensors of a pipeline, and their TMA descriptors.
+#include "tilewright/pipeline/pipeline_binding.h"
+
+#include <cstdint>
+#include <sstream>
+#include <string>
+
+#include "tilewright/pipeline/output_binding.h"
+
+namespace tilewright::blas::detail {
+namespace {
+
+using Code = pipeline_error_code;
+constexpr int64_t kExtentLimit = int64_t{1} << 31;  // TMA coordinates are signed 32-bit
+constexpr int64_t kStrideLimit = int64_t{1} << 40;  // bytes
+
+template <class... Pieces>
+pipeline_status failure(Code code, const Pieces&... pieces) {
+  std::ostringstream text;
+  (text << ... << pieces);
+  return pipeline_error{code, std::move(text).str()};
+}
+
+int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
+
+// An operand with its indices told apart: the contiguous one and the other.
+struct Strided {
+  int64_t contiguous, other;  // extents
+  int64_t unit_stride, ld;    // elements
+};
+
+Strided strided(const OperandView& v, arrangement order) {
+  if (order == row_major) return {v.columns, v.rows, v.column_stride, v.row_stride};
+  return {v.rows, v.columns, v.row_stride, v.column_stride};
+}
+
+pipeline_status check_extents(const OperandView& v, char name) {
+  const struct {
+    const char* what;
+    int64_t value;
+  } extents[] = {{"rows", v.rows}, {"columns", v.columns}, {"batches", v.batches}};
+  for (const auto& extent : extents) {
+    if (extent.value < 0) {
+      return failure(Code::negative_extent, name, ": ", extent.value, ' ', extent.what,
+                     "; the nearest legal value is 0");
+    }
+    if (extent.value >= kExtentLimit) {
+      return failure(Code::extent_out_of_range, name, ": ", extent.value, ' ', extent.what,
+                     "; the nearest legal value is ", kExtentLimit - 1);
+    }
+  }
+  return {};
+}
+
+// One byte stride: a multiple of the alignment, below the limit.
+pipeline_status check_stride(int64_t elements, const OperandRules& rules, const char* what) {
+  const int size = bytes_of(rules.element);
+  const int64_t bytes = elements * size;
+  if (bytes % rules.alignment != 0) {
+    return failure(Code::alignment_unfulfilled, rules.name, ": ", what, ' ', elements, " (", bytes,
+                   " bytes) is not a multiple of ", rules.alignment, " bytes; the nearest legal value is ",
+                   round_up(bytes, rules.alignment) / size);
+  }
+  if (bytes >= kStrideLimit) {
+    return failure(Code::stride_out_of_range, rules.name, ": ", what, ' ', elements, " is ", bytes,
+                   " bytes; it must be below 2^40");
+  }
+  return {};
+}
+
+pipeline_status check_operand(const OperandView& v, const OperandRules& rules) {
+  if (pipeline_status status = check_extents(v, rules.name); !status) return status;
+  if (v.rows == 0 || v.columns == 0 || v.batches == 0) return {};
+  const Strided s = strided(v, rules.order);
+  const char* contiguous = rules.order == row_major ? "columns" : "rows";
+  if (s.unit_stride != 1 && s.contiguous > 1) {
+    return failure(Code::arrangement_mismatch, rules.name, ": neighbouring ", contiguous, " are ",
+                   s.unit_stride, " elements apart; ", rules.order == row_major ? "row_major" : "col_major",
+                   " needs 1");
+  }
+  if (s.other > 1 && s.ld < s.contiguous) {
+    return failure(
+        Code::leading_dimension_too_small, rules.name, ": leading dimension ", s.ld, " with ", s.contiguous,
+        ' ', contiguous, "; the nearest legal value is ",
+        round_up(s.contiguous * bytes_of(rules.element), rules.alignment) / bytes_of(rules.element));
+  }
+  const auto address = reinterpret_cast<uintptr_t>(v.data);
+  if (address == 0 || address % static_cast<uintptr_t>(rules.alignment) != 0) {
+    return failure(Code::alignment_unfulfilled, rules.name, ": base address ", v.data, " is ",
+                   address == 0 ? std::string("null")
+                                : std::to_string(address % static_cast<uintptr_t>(rules.alignment)) +
+                                      " modulo " + std::to_string(rules.alignment),
+                   "; the nearest legal one is a multiple of ", rules.alignment);
+  }
+  if (s.other > 1) {
+    if (pipeline_status status = check_stride(s.ld, rules, "leading dimension"); !status) return status;
+  }
+  if (v.batches > 1 && v.batch_stride != 0) return check_stride(v.batch_stride, rules, "batch stride");
+  return {};
+}
+
+TmaType tma_type(Element e) {
+  switch (e) {
+    case Element::f16:
+      return TmaType::f16;
+    case Element::bf16:
+      return TmaType::bf16;
+    case Element::tf32:
+    case Element::f32:
+      return TmaType::f32;  // bits pass unchanged
+    case Element::s32:
+      return TmaType::s32;
+    case Element::u32:
+      return TmaType::u32;
+    case Element::s16:
+    case Element::u16:
+      return TmaType::u16;
+    default:
+      return TmaType::u8;
+  }
+}
+
+TensorMapSpec map_spec(const OperandView& v, const OperandRules& rules) {
+  const Strided s = strided(v, rules.order);
+  const auto size = static_cast<uint64_t>(bytes_of(rules.element));
+  const tiles::OperandLayout& l = rules.layout;
+  TensorMapSpec spec;
+  spec.base = const_cast<void*>(v.data);
+  spec.type = tma_type(rules.element);
+  spec.rank = 3;
+  const int64_t batches = v.batch_stride == 0 ? 1 : v.batches;
+  spec.extent = {static_cast<uint64_t>(s.contiguous), static_cast<uint64_t>(s.other),
+                 static_cast<uint64_t>(batches), 1, 1};
+  spec.strides = {static_cast<uint64_t>(s.ld) * size, static_cast<uint64_t>(v.batch_stride) * size, 0, 0};
+  spec.box = {l.box_columns(), l.box_rows, 1, 1, 1};
+  spec.swizzle = l.swizzle;
+  return spec;
+}
+
+pipeline_status encode_operand(const OperandView& v, const OperandRules& rules, EncodeFunction encode,
+                               TensorMap& map) {
+  const Expected<TensorMap> encoded = encode(map_spec(v, rules));
+  if (!encoded) {
+    const bool device = encoded.error().code == ErrorCode::no_device;
+    return failure(device ? Code::cuda : Code::tensor_map, rules.name, ": ", encoded.error().message);
+  }
+  map = *encoded;
+  return {};
+}
+
+}  // namespace
+
+pipeline_status bind_operands(const OperandView& a, const OperandRules& a_rules, const OperandView& b,
+                              const OperandRules& b_rules, uint32_t tile_k, EncodeFunction encode,
+                              PipelineParams& params) {
+  if (pipeline_status status = check_operand(a, a_rules); !status) return status;
+  if (pipeline_status status = check_operand(b, b_rules); !status) return status;
+  if (a.columns != b.rows) {
+    return failure(Code::incompatible_k, "A has ", a.columns, " columns and B ", b.rows, " rows: both are K");
+  }
+  if (a.batched && b.batched && a.batches != b.batches) {
+    return failure(Code::incompatible_batches, "A has ", a.batches, " matrices and B ", b.batches,
+                   "; give one of them rank 2 to use it with all of the other's");
+  }
+  params.m = static_cast<uint32_t>(a.rows);
+  params.n = static_cast<uint32_t>(b.columns);
+  params.a_batch_step = a.batched && a.batch_stride != 0 ? 1 : 0;
+  params.b_batch_step = b.batched && b.batch_stride != 0 ? 1 : 0;
+  const bool nothing = a.rows == 0 || a.columns == 0 || b.columns == 0 || a.batches == 0 || b.batches == 0;
+  params.k_tiles = nothing ? 0 : (static_cast<uint32_t>(a.columns) + tile_k - 1) / tile_k;
+  if (nothing) return {};
+  if (pipeline_status status = encode_operand(a, a_rules, encode, params.a_map); !status) return status;
+  return encode_operand(b, b_rules, encode, params.b_map);
+}
+
+pipeline_status cluster_grid_error(uint32_t tiles_m, uint32_t tiles_n, uint32_t cluster_m,
+                                   uint32_t cluster_n) {
+  return failure(Code::cluster_grid_divisibility, tiles_m, " x ", tiles_n,
+                 " tiles are not whole clusters of ", cluster_m, " x ", cluster_n,
+                 "; the nearest legal grid above is ", round_up(tiles_m, cluster_m), " x ",
+                 round_up(tiles_n, cluster_n));
+}
+
+pipeline_status bind_output(const OperandView& c, Element element, const SlabPlan& plan,
+                            EncodeFunction encode, TensorMap& map) {
+  OperandRules rules{'C', element, row_major, 16, {}};
+  rules.layout.element_bytes = static_cast<uint32_t>(bytes_of(element));
+  rules.layout.width = plan.width;
+  rules.layout.swizzle = tiles::detail::swizzle_of_width(plan.width);
+  rules.layout.box_rows = 16;
+  if (pipeline_status status = check_operand(c, rules); !status) return status;
+  if (c.rows == 0 || c.columns == 0 || c.batches == 0) return {};
+  // A bulk store writes whole units of 16 bytes.
+  if (c.columns * bytes_of(element) % 16 != 0) {
+    return failure(Code::alignment_unfulfilled, "C: rows of ", c.columns, " elements (",
+                   c.columns * bytes_of(element),
+                   " bytes) do not end on a multiple of 16 bytes; the nearest legal "
+                   "number is ",
+                   round_up(c.columns * bytes_of(element), 16) / bytes_of(element));
+  }
+  return encode_operand(c, rules, encode, map);
+}
+
+}  // namespace tilewright::blas::detail

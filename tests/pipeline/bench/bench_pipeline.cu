@@ -1,0 +1,272 @@
+// Speed of the pipeline API beside cuBLASLt, both in one run: bench_pipeline [extent...] (default 4096 8192).
+//
+// For each type: execute() with one tile a block, and run() with its stores in the shadow of the next tile.
+// Every contender runs in bursts that take turns; a figure is the median of its bursts.
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "cublaslt_peer.h"
+#include "tilewright/blas.h"
+
+using namespace tilewright;
+using namespace tilewright::blas;
+
+namespace {
+
+template <class T, class C, int M, int N, int K, int ClusterM, int ClusterN>
+using Tile = decltype(Size<M, N, K>() + Precision<T, T, C>() + BlockDim<256>() + MaxAlignment() +
+                      WithPipeline() + EnableInputStreaming() + SM<900, arch_specific>() +
+                      BlocksPerCluster<ClusterM, ClusterN>() + RequirePath<path::wgmma>());
+
+template <class Handle, class Out>
+__global__ void TILEWRIGHT_LAUNCH_BOUNDS(Handle::max_threads_per_block)
+    execute_kernel(Out out, const schedule::TileSchedule tiles, const __grid_constant__ Handle pipeline) {
+  TILEWRIGHT_SHARED(shared, Handle::buffer_alignment());
+  using D = typename Handle::descriptor;
+  const schedule::TileCoord at = tiles.tile(blockIdx.x / D::cluster_operator::m, arch::cluster_rank());
+  auto tile = pipeline.get_tile(shared, at.m, at.n);
+  tile.execute(
+      [&](auto& accumulator) { accumulator.partition_and_store(get_tile(out, D::c_shape, at.m, at.n)); });
+}
+
+template <class Handle, class Epilogue>
+__global__ void TILEWRIGHT_LAUNCH_BOUNDS(Handle::max_threads_per_block)
+    run_kernel(const schedule::TileSchedule tiles, const __grid_constant__ Handle pipeline,
+               const __grid_constant__ Epilogue epilogue) {
+  pipeline.run(tiles, epilogue);
+}
+
+void check(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  std::printf("%s: %s\n", what, cudaGetErrorString(status));
+  std::exit(1);
+}
+
+void check(const Status& failed) {
+  if (!failed) return;
+  std::printf("%s\n", failed->message.c_str());
+  std::exit(1);
+}
+
+/// Device memory.
+template <class T>
+struct Device {
+  T* data = nullptr;
+  explicit Device(size_t count) { check(cudaMalloc(&data, count * sizeof(T)), "cudaMalloc"); }
+  ~Device() { cudaFree(data); }
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+};
+
+template <class T>
+std::vector<T> random_values(size_t count, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<T> table(1 << 20);
+  for (T& value : table) {
+    if constexpr (std::is_integral_v<T>) {
+      value = static_cast<T>(std::clamp(normal(random) * 40, -127.0f, 127.0f));
+    } else {
+      value = T(normal(random));
+    }
+  }
+  // A table that is read from ever new places: no two rows are equal.
+  std::vector<T> values(count);
+  for (size_t i = 0; i < count; i += 4096) {
+    const size_t from = random() % (table.size() - 4096);
+    std::copy_n(table.begin() + static_cast<std::ptrdiff_t>(from), std::min<size_t>(4096, count - i),
+                values.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return values;
+}
+
+struct Contender {
+  std::string name;
+  std::function<void()> run;
+  std::vector<double> ms = {};
+
+  double median() {
+    std::sort(ms.begin(), ms.end());
+    return ms[ms.size() / 2];
+  }
+};
+
+double burst(const Contender& c, int launches) {
+  cudaEvent_t start, stop;
+  cudaEventCreate(&start);
+  cudaEventCreate(&stop);
+  for (int i = 0; i < 3; ++i) c.run();
+  cudaEventRecord(start);
+  for (int i = 0; i < launches; ++i) c.run();
+  cudaEventRecord(stop);
+  check(cudaEventSynchronize(stop), c.name.c_str());
+  float ms = 0;
+  cudaEventElapsedTime(&ms, start, stop);
+  cudaEventDestroy(start);
+  cudaEventDestroy(stop);
+  return ms / launches;
+}
+
+/// The operands of one product, and what is timed on them.
+template <class T, class C, class Out>
+class Race {
+ public:
+  Race(bench::PeerType type, int64_t extent)
+      : n_(extent), a_(count()), b_(count()), c_(count()), workspace_(bench::CublasLtPeer::kWorkspace) {
+    host_a_ = random_values<T>(count(), 1);
+    host_b_ = random_values<T>(count(), 2);
+    check(cudaMemcpy(a_.data, host_a_.data(), count() * sizeof(T), cudaMemcpyHostToDevice), "copy");
+    check(cudaMemcpy(b_.data, host_b_.data(), count() * sizeof(T), cudaMemcpyHostToDevice), "copy");
+    std::string error;
+    peer_ = bench::CublasLtPeer::create(type, n_, n_, n_, error);
+    if (peer_ == nullptr) std::printf("no peer: %s\n", error.c_str());
+    if (peer_ != nullptr) add_peer();
+  }
+
+  template <class D, int Depth>
+  void add_execute(const char* name) {
+    const auto p = *suggest_pipeline<Depth, D>(tensor_a(), tensor_b());
+    const auto out = make_gmem_tensor<row_major>(c_.data, n_, n_, n_);
+    using Handle = std::decay_t<decltype(p.get_device_handle())>;
+    const schedule::TileSchedule tiles = p.make_schedule();
+    const Extent3 cluster = p.get_cluster_dim();
+    const auto config = p.launch_config({tiles.clusters_total * cluster.x, cluster.y, 1});
+    contenders_.push_back({name, [=] {
+                             check(arch::launch(execute_kernel<Handle, std::remove_const_t<decltype(out)>>,
+                                                config, out, tiles, p.get_device_handle()));
+                           }});
+  }
+
+  template <class D, int Depth>
+  void add_run(const char* name, schedule::Raster raster, uint32_t strip) {
+    const auto p = *suggest_pipeline<Depth, D>(tensor_a(), tensor_b());
+    const auto epilogue = *make_store_through_smem<D>(make_gmem_tensor<row_major>(c_.data, n_, n_, n_));
+    using Handle = std::decay_t<decltype(p.get_device_handle())>;
+    using Epilogue = std::decay_t<decltype(epilogue)>;
+    const schedule::TileSchedule tiles = p.make_schedule(1, raster, strip);
+    const auto config = p.persistent_config(run_kernel<Handle, Epilogue>, tiles, Epilogue::scratch_bytes());
+    if (!config) return check(Status(config.error()));
+    contenders_.push_back(
+        {name, [=, launch = *config] {
+           check(arch::launch(run_kernel<Handle, Epilogue>, launch, tiles, p.get_device_handle(), epilogue));
+         }});
+  }
+
+  void report(const char* type) {
+    for (const Contender& c : contenders_) verify(c);
+    constexpr int kRounds = 7;
+    const int launches = n_ >= 8192 ? 10 : 40;
+    for (int round = 0; round < kRounds; ++round) {
+      for (Contender& c : contenders_) c.ms.push_back(burst(c, launches));
+    }
+    const double work = 2.0 * static_cast<double>(n_) * static_cast<double>(n_) * static_cast<double>(n_);
+    const double peer = peer_ != nullptr ? contenders_[0].median() : 0;
+    for (Contender& c : contenders_) {
+      const double ms = c.median();
+      std::printf("%-5s %6lld  %-34s %9.1f us %8.1f T/s  x %.3f\n", type, static_cast<long long>(n_),
+                  c.name.c_str(), ms * 1e3, work / ms / 1e9, peer / ms);
+    }
+  }
+
+ private:
+  size_t count() const { return static_cast<size_t>(n_ * n_); }
+  auto tensor_a() const { return make_gmem_tensor<row_major>(static_cast<const T*>(a_.data), n_, n_, n_); }
+  auto tensor_b() const { return make_gmem_tensor<col_major>(static_cast<const T*>(b_.data), n_, n_, n_); }
+
+  /// The fastest of the library's candidates.
+  void add_peer() {
+    int best = -1;
+    double best_ms = 0;
+    for (int i = 0; i < peer_->candidates(); ++i) {
+      if (!peer_->run(i, a_.data, b_.data, c_.data, workspace_.data, nullptr)) continue;
+      const double ms = burst({"cuBLASLt", [=, this] { run_peer(i); }}, 5);
+      if (best >= 0 && ms >= best_ms) continue;
+      best = i;
+      best_ms = ms;
+    }
+    contenders_.push_back({"cuBLASLt", [=, this] { run_peer(best); }});
+  }
+  void run_peer(int candidate) const {
+    if (!peer_->run(candidate, a_.data, b_.data, c_.data, workspace_.data, nullptr))
+      std::printf("peer failed\n");
+  }
+
+  /// Some elements against a sum in double.
+  void verify(const Contender& c) {
+    check(cudaMemset(c_.data, 0xFF, count() * sizeof(Out)), "memset");
+    c.run();
+    check(cudaDeviceSynchronize(), c.name.c_str());
+    std::mt19937 random(3);
+    const auto value = [](auto x) {
+      if constexpr (std::is_arithmetic_v<decltype(x)>) return static_cast<double>(x);
+      if constexpr (!std::is_arithmetic_v<decltype(x)>) return static_cast<double>(static_cast<float>(x));
+    };
+    for (int i = 0; i < 200; ++i) {
+      const int64_t row = random() % n_, column = random() % n_;
+      double sum = 0, size = 0;
+      for (int64_t k = 0; k < n_; ++k) {
+        const double product = value(host_a_[static_cast<size_t>(row * n_ + k)]) *
+                               value(host_b_[static_cast<size_t>(column * n_ + k)]);
+        sum += product;
+        size += std::abs(product);
+      }
+      Out found;
+      cudaMemcpy(&found, c_.data + row * n_ + column, sizeof(Out), cudaMemcpyDeviceToHost);
+      const double allowed = std::is_integral_v<Out> ? 0 : 1e-3 * size + std::abs(sum) / 128;
+      if (std::abs(value(found) - sum) <= allowed) continue;
+      std::printf("%s: C(%lld, %lld) = %g, not %g\n", c.name.c_str(), static_cast<long long>(row),
+                  static_cast<long long>(column), value(found), sum);
+      std::exit(1);
+    }
+  }
+
+  int64_t n_;
+  Device<T> a_, b_;
+  Device<Out> c_;
+  Device<uint8_t> workspace_;
+  std::vector<T> host_a_, host_b_;
+  std::unique_ptr<bench::CublasLtPeer> peer_;
+  std::vector<Contender> contenders_;
+};
+
+template <class T, class C, class Out, int K>
+void race(const char* name, bench::PeerType type, int64_t extent) {
+  using schedule::Raster;
+  Race<T, C, Out> r(type, extent);
+  r.template add_execute<Tile<T, C, 128, 256, K, 1, 1>, 4>("execute 128x256");
+  r.template add_execute<Tile<T, C, 128, 256, K, 2, 1>, 4>("execute 128x256 cluster 2x1");
+  r.template add_run<Tile<T, C, 128, 256, K, 1, 1>, 4>("run 128x256", Raster::along_m, 8);
+  r.template add_run<Tile<T, C, 128, 256, K, 2, 1>, 4>("run 128x256 cluster 2x1, strip 4", Raster::along_m,
+                                                       4);
+  r.template add_run<Tile<T, C, 128, 256, K, 2, 1>, 4>("run 128x256 cluster 2x1, strip 8", Raster::along_m,
+                                                       8);
+  r.template add_run<Tile<T, C, 128, 256, K, 2, 1>, 4>("run 128x256 cluster 2x1, along n 8", Raster::along_n,
+                                                       8);
+  r.template add_run<Tile<T, C, 128, 256, K, 1, 2>, 4>("run 128x256 cluster 1x2, strip 8", Raster::along_m,
+                                                       8);
+  r.report(name);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<int64_t> extents;
+  for (int i = 1; i < argc; ++i) extents.push_back(std::atoll(argv[i]));
+  if (extents.empty()) extents = {4096, 8192};
+  std::printf("type  extent  contender                                 time      speed  ratio to cuBLASLt\n");
+  for (const int64_t extent : extents) {
+    race<bf16, float, bf16, 64>("bf16", bench::PeerType::bf16, extent);
+    race<f16, float, f16, 64>("f16", bench::PeerType::f16, extent);
+    race<int8_t, int32_t, int32_t, 128>("s8", bench::PeerType::s8, extent);
+    race<tf32, float, float, 32>("tf32", bench::PeerType::tf32, extent);
+  }
+  return 0;
+}

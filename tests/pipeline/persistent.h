@@ -1,0 +1,43 @@
+// run(): a whole persistent loop, with epilogues of one and of two phases.
+#include "tests/pipeline/run_case.h"
+
+namespace tilewright {
+inline namespace TILEWRIGHT_MODE {
+namespace pipeline_tests {
+namespace {
+
+class PipelineRun : public OnMachine {};
+
+using Wide = Tile<bf16, bf16, float, 128, 256, 64, 256>;
+using Small = Tile<bf16, bf16, float, 64, 64, 64>;
+template <int M, int N>
+using Clustered = Tile<bf16, bf16, float, 64, 64, 64, 128, BlocksPerCluster<M, N>>;
+
+TEST_F(PipelineRun, one_phase) { check_run<Small, 3, float, false>(200, 150, 200); }
+TEST_F(PipelineRun, one_phase_of_batches) { check_run<Small, 3, bf16, false>(100, 72, 128, 3); }
+TEST_F(PipelineRun, one_phase_in_clusters) { check_run<Clustered<2, 2>, 2, float, false>(200, 150, 200); }
+TEST_F(PipelineRun, two_phases) { check_run<Small, 3, bf16, true>(200, 152, 200); }
+TEST_F(PipelineRun, two_phases_of_f32) { check_run<Small, 3, float, true>(200, 152, 200); }
+TEST_F(PipelineRun, two_phases_of_batches) { check_run<Small, 3, f16, true>(100, 72, 128, 3); }
+TEST_F(PipelineRun, two_phases_in_clusters) { check_run<Clustered<2, 1>, 2, bf16, true>(300, 152, 200); }
+TEST_F(PipelineRun, two_phases_with_few_k_tiles) {
+  for (const int64_t k : {8, 64, 192, 640}) check_run<Small, 3, bf16, true>(130, 136, k);
+}
+TEST_F(PipelineRun, stores_in_the_shadow_of_the_next_tile) {
+  check_run<Wide, 4, bf16, true>(300, 520, 700, 1, 1);
+}
+TEST_F(PipelineRun, promoted_tiles) {
+  check_run<Tile<e4m3, e4m3, float, 128, 256, 128, 256>, 3, bf16, true>(256, 264, 512, 1, 1);
+}
+TEST_F(PipelineRun, integers_keep_a_part_of_their_results_for_the_next_tile) {
+  check_run<Tile<int8_t, int8_t, int32_t, 128, 256, 128, 256>, 3, int32_t, true>(260, 264, 1300, 1, 1);
+}
+TEST_F(PipelineRun, narrow_parts) {
+  check_run<Tile<f16, f16, float, 64, 48, 32, 128>, 3, bf16, true>(130, 96, 96);
+}
+TEST_F(PipelineRun, nothing_to_do) { check_run<Small, 3, bf16, true>(64, 64, 0); }
+
+}  // namespace
+}  // namespace pipeline_tests
+}  // namespace TILEWRIGHT_MODE
+}  // namespace tilewright

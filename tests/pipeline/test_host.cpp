@@ -1,0 +1,220 @@
+// Making pipelines: sizes, every rule of the tensors, rebinding, mdspans. Emulated build; no kernel runs.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "tests/pipeline/descriptors.h"
+#include "tilewright/blas.h"
+
+namespace tilewright::blas::testing {
+namespace {
+
+using D = Bf16Tile;  // 128 x 256 x 64, row_major A, col_major B
+
+/// Enough memory for the tensors below, aligned to 1024 bytes.
+bf16* memory() {
+  alignas(1024) static std::array<bf16, 1 << 16> data{};
+  return data.data();
+}
+
+auto tensor_a(int64_t m, int64_t k, int64_t ld, int64_t shift = 0) {
+  return make_gmem_tensor<row_major>(memory() + shift, m, k, ld);
+}
+auto tensor_b(int64_t k, int64_t n, int64_t ld, int64_t shift = 0) {
+  return make_gmem_tensor<col_major>(memory() + shift, k, n, ld);
+}
+
+TEST(SuggestPipeline, gives_what_a_launch_needs) {
+  const auto p = suggest_pipeline<4, D>(tensor_a(300, 100, 104), tensor_b(100, 600, 104));
+  ASSERT_TRUE(p) << p.error().message;
+  EXPECT_EQ(p->buffer_size(), 196672u);  // 4 stages of 48 KiB and 16 bytes of barriers
+  EXPECT_EQ(p->buffer_alignment(), 1024u);
+  EXPECT_EQ(p->get_block_dim(), (Extent3{384, 1, 1}));
+  EXPECT_EQ(p->get_cluster_dim(), (Extent3{1, 1, 1}));
+  EXPECT_EQ(p->get_grid_dim(), (Extent3{3, 3, 1}));
+  EXPECT_EQ(p->max_threads_per_block, 384u);
+  EXPECT_FALSE(p->uses_cluster);
+  EXPECT_FALSE(p->uses_multicast);
+  const auto shared =
+      make_shared_storage_calculator().add(p->buffer_alignment(), p->buffer_size()).add(16, 100);
+  EXPECT_EQ(shared.get(), 196772u);
+  const arch::LaunchConfig config = p->launch_config({9, 1, 1}, 100);
+  EXPECT_EQ(config.shared_bytes, 196772u);
+  EXPECT_EQ(config.block.x, 384u);
+}
+
+TEST(SuggestPipeline, takes_the_largest_depth_that_fits_and_no_more_than_16) {
+  const auto p = suggest_pipeline<D>(tensor_a(128, 64, 64), tensor_b(64, 256, 64));
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->depth, 4);
+  using Small = decltype(Size<64, 8, 16>() + Precision<bf16, bf16, float>() + Hopper());
+  const auto small = suggest_pipeline<Small>(tensor_a(64, 16, 16), tensor_b(16, 8, 16));
+  ASSERT_TRUE(small);
+  EXPECT_EQ(small->depth, 16);
+}
+
+TEST(SuggestPipeline, accepts_and_ignores_a_stream) {
+  void* stream = nullptr;
+  EXPECT_TRUE((suggest_pipeline<2, D>(tensor_a(128, 64, 64), tensor_b(64, 256, 64), stream)));
+  EXPECT_TRUE(
+      (suggest_pipeline<D, internal_accumulator>(tensor_a(128, 64, 64), tensor_b(64, 256, 64), stream)));
+  using Narrow = decltype(Size<128, 128, 64>() + Precision<bf16, bf16, float>() + BlockDim<256>() + Hopper());
+  EXPECT_TRUE(
+      (make_pipeline<2, Narrow, reusable_accumulator>(tensor_a(128, 64, 64), tensor_b(64, 256, 64), stream)));
+}
+
+template <class A, class B>
+pipeline_error error_of(const A& a, const B& b) {
+  const auto p = suggest_pipeline<2, D>(a, b);
+  return p ? pipeline_error{} : p.error();
+}
+
+void expect_error(const pipeline_error& error, pipeline_error_code code,
+                  std::initializer_list<const char*> pieces) {
+  EXPECT_EQ(error.code, code) << error.message;
+  for (const char* piece : pieces) EXPECT_NE(error.message.find(piece), std::string::npos) << error.message;
+  EXPECT_EQ(error.get_cuda_error(), 0);
+}
+
+TEST(SuggestPipeline, names_the_rule_the_operand_and_the_nearest_legal_value) {
+  using Code = pipeline_error_code;
+  const auto a = tensor_a(128, 64, 64);
+  const auto b = tensor_b(64, 256, 64);
+  expect_error(error_of(a, tensor_b(72, 256, 72)), Code::incompatible_k, {"64 columns", "72 rows"});
+  expect_error(error_of(tensor_a(-1, 64, 64), b), Code::negative_extent, {"A: -1 rows"});
+  expect_error(error_of(tensor_a(int64_t{1} << 31, 64, 64), b), Code::extent_out_of_range,
+               {"A: 2147483648 rows"});
+  expect_error(error_of(tensor_a(128, 64, 56), b), Code::leading_dimension_too_small,
+               {"A: leading dimension 56", "64"});
+  expect_error(error_of(a, tensor_b(64, 256, 68)), Code::alignment_unfulfilled,
+               {"B: leading dimension 68 (136 bytes)", "nearest legal value is 72"});
+  expect_error(error_of(tensor_a(128, 64, 64, 1), b), Code::alignment_unfulfilled,
+               {"A: base address", "2 modulo 16"});
+  expect_error(error_of(make_gmem_tensor<row_major>(static_cast<bf16*>(nullptr), 128, 64, 64), b),
+               Code::alignment_unfulfilled, {"A: base address", "null"});
+  expect_error(error_of(tensor_a(128, 64, int64_t{1} << 39), b), Code::stride_out_of_range, {"2^40"});
+  expect_error(error_of(make_gmem_tensor_batched<row_major>(memory(), 128, 64, 3),
+                        make_gmem_tensor_batched<col_major>(memory(), 64, 256, 2)),
+               Code::incompatible_batches, {"3 matrices", "2"});
+  expect_error(error_of(make_gmem_tensor_batched<row_major>(memory(), 128, 64, 2, 64, 128 * 64 + 1), b),
+               Code::alignment_unfulfilled, {"A: batch stride"});
+}
+
+TEST(SuggestPipeline, has_a_text_for_every_code) {
+  for (int code = 0; code <= static_cast<int>(pipeline_error_code::cuda); ++code) {
+    EXPECT_STRNE(pipeline_error_string(static_cast<pipeline_error_code>(code)), "unknown");
+  }
+}
+
+TEST(SuggestPipeline, does_not_look_at_strides_that_are_never_used) {
+  // One row (or column): its leading dimension moves nobody.
+  EXPECT_TRUE((suggest_pipeline<2, D>(tensor_a(1, 64, 3), tensor_b(64, 1, 7))));
+}
+
+TEST(SuggestPipeline, takes_any_extent_zero_included) {
+  for (const int64_t m : {0, 1, 127, 129}) {
+    for (const int64_t k : {0, 1, 65}) {
+      const auto p = suggest_pipeline<2, D>(tensor_a(m, k, 72), tensor_b(k, 5, 72));
+      EXPECT_TRUE(p) << p.error().message;
+    }
+  }
+}
+
+TEST(SuggestPipeline, a_matrix_serves_all_batches_of_the_other_operand) {
+  EXPECT_TRUE((
+      suggest_pipeline<2, D>(make_gmem_tensor_batched<row_major>(memory(), 64, 64, 3), tensor_b(64, 8, 64))));
+  EXPECT_TRUE((suggest_pipeline<2, D>(make_gmem_tensor_batched<row_major>(memory(), 64, 64, 3, 64, 0),
+                                      make_gmem_tensor_batched<col_major>(memory(), 64, 8, 3))));
+}
+
+TEST(Rebind, points_a_pipeline_at_other_tensors_or_leaves_it_as_it_was) {
+  auto p = suggest_pipeline<2, D>(tensor_a(128, 64, 64), tensor_b(64, 256, 64));
+  ASSERT_TRUE(p);
+  EXPECT_TRUE(p->rebind(tensor_a(300, 128, 128), tensor_b(128, 100, 128)));
+  EXPECT_EQ(p->get_grid_dim(), (Extent3{3, 1, 1}));
+  const pipeline_status status = p->rebind(tensor_a(500, 128, 128), tensor_b(64, 100, 64));
+  EXPECT_FALSE(status);
+  EXPECT_EQ(status.error().code, pipeline_error_code::incompatible_k);
+  EXPECT_EQ(p->get_grid_dim(), (Extent3{3, 1, 1}));
+}
+
+/// What std::mdspan offers of a strided matrix.
+template <class T, size_t Rank>
+struct Span {
+  T* data;
+  std::array<int64_t, Rank> extents, strides;
+  static constexpr size_t rank() { return Rank; }
+  T* data_handle() const { return data; }
+  int64_t extent(size_t i) const { return extents[i]; }
+  int64_t stride(size_t i) const { return strides[i]; }
+};
+
+TEST(SuggestPipeline, takes_an_mdspan_whose_contiguous_index_is_the_arrangement_s) {
+  const Span<bf16, 2> a{memory(), {100, 64}, {64, 1}};
+  const Span<const bf16, 2> b{memory(), {64, 50}, {1, 64}};
+  const auto p = suggest_pipeline<2, D>(a, b);
+  EXPECT_TRUE(p) << p.error().message;
+  EXPECT_EQ(p->get_grid_dim(), (Extent3{1, 1, 1}));
+  const Span<bf16, 3> batched{memory(), {100, 64, 4}, {64, 1, 6400}};
+  EXPECT_TRUE((suggest_pipeline<2, D>(batched, b)));
+  const Span<bf16, 2> columns{memory(), {100, 64}, {1, 104}};
+  expect_error(error_of(columns, b), pipeline_error_code::arrangement_mismatch,
+               {"A: neighbouring columns are 104"});
+}
+
+TEST(StaticLeadingDimension, is_accepted_and_its_alignment_explained) {
+  const auto a = make_gmem_tensor<row_major>(memory(), 128, 64, static_ld<72>);
+  const auto b = tensor_b(64, 256, 64);
+  static_assert(decltype(a)::static_leading_dimension == 72);
+  EXPECT_TRUE((suggest_pipeline<2, D>(a, b)));
+  // An odd one leaves 2 bytes of the promised 16: no wgmma. (That it does not compile is a test of its own.)
+  const auto odd = make_gmem_tensor<row_major>(memory(), 128, 64, static_ld<65>);
+  const std::string text = explain<D>(odd, b);
+  EXPECT_NE(text.find("wgmma.alignment: found A 2, B 16 bytes"), std::string::npos) << text;
+  EXPECT_NE(explain<D>(a, b).find("wgmma    taken"), std::string::npos);
+}
+
+TEST(Tensor, knows_its_extents_strides_and_tiles) {
+  const auto t = make_gmem_tensor_batched<col_major>(memory(), 100, 30, 4, 104, 4000);
+  EXPECT_EQ(cosize(t.layout()), 99 + 29 * 104 + 3 * 4000 + 1);
+  EXPECT_EQ(&t(2, 3, 1) - memory(), 2 + 3 * 104 + 4000);
+  const auto tile = get_tile(t, Shape<64, 16>{}, 1, 1, 2);
+  EXPECT_EQ(tile.rows(), 36u);
+  EXPECT_EQ(tile.columns(), 14u);
+  EXPECT_EQ(&tile(1, 1) - memory(), 8000 + 65 + 17 * 104);
+  const auto outside = get_tile(t, Shape<64, 16>{}, 2, 0, 0);
+  EXPECT_EQ(outside.rows(), 0u);
+  // Offsets are 64-bit.
+  const auto large = make_gmem_tensor<row_major>(memory(), 1 << 20, 1 << 20, int64_t{1} << 20);
+  EXPECT_EQ(&large((1 << 20) - 1, 5) - memory(), (int64_t{1} << 40) - (1 << 20) + 5);
+}
+
+TEST(Clusters, pad_the_grid_and_say_so_when_asked) {
+  using Clustered = decltype(D() + BlocksPerCluster<2, 1>());
+  auto p = suggest_pipeline<2, Clustered>(tensor_a(300, 64, 64), tensor_b(64, 300, 64));
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->get_tile_count(), (Extent3{3, 2, 1}));
+  EXPECT_EQ(p->get_grid_dim(), (Extent3{4, 2, 1}));
+  EXPECT_EQ(p->get_cluster_dim(), (Extent3{2, 1, 1}));
+  expect_error(p->require_whole_clusters().error(), pipeline_error_code::cluster_grid_divisibility,
+               {"3 x 2 tiles", "4 x 2"});
+  ASSERT_TRUE(p->rebind(tensor_a(500, 64, 64), tensor_b(64, 300, 64)));
+  EXPECT_TRUE(p->require_whole_clusters());
+}
+
+TEST(StoreThroughSmem, needs_rows_of_c_that_end_on_16_bytes) {
+  const auto c = make_gmem_tensor<row_major>(memory(), 128, 100, 104);
+  const auto refused = make_store_through_smem<D>(c);
+  ASSERT_FALSE(refused);
+  expect_error(refused.error(), pipeline_error_code::alignment_unfulfilled, {"C: rows of 100", "104"});
+  EXPECT_TRUE(make_store_through_smem<D>(make_gmem_tensor<row_major>(memory(), 128, 104, 104)));
+}
+
+TEST(SharedStorage, aligns_each_piece) {
+  EXPECT_EQ(make_shared_storage_calculator().add(16, 3).add(8, 4).add(128, 4, 10).get(), 168u);
+}
+
+}  // namespace
+}  // namespace tilewright::blas::testing

@@ -1,0 +1,228 @@
+// Mistakes in the use of a pipeline, each reported by name, and the schedules under which right use is clean.
+#include <string>
+
+#include "tests/pipeline/run_case.h"
+
+namespace tilewright {
+inline namespace TILEWRIGHT_MODE {
+namespace pipeline_tests {
+namespace {
+
+using emulator::Machine;
+using emulator::MachineOptions;
+using emulator::Report;
+using emulator::ReportKind;
+using emulator::SchedulePolicy;
+
+using D = Tile<bf16, bf16, float, 64, 64, 64>;
+constexpr int64_t kSize = 64, kDepth = 128;
+
+/// One 64 x 64 tile of two K tiles.
+template <class Tag = internal_accumulator>
+struct OneTile {
+  Matrix<bf16, row_major> a{kSize, kDepth, 1, 0, false, "A"};
+  Matrix<bf16, col_major> b{kDepth, kSize, 1, 0, false, "B"};
+  Matrix<float, row_major> c{kSize, kSize, 1, 0, true, "C"};
+
+  OneTile() {
+    std::mt19937 random(3);
+    a.fill(random, -2, 2);
+    b.fill(random, -2, 2);
+  }
+  auto pipeline() { return *suggest_pipeline<2, D, Tag>(a.const_tensor(), b.const_tensor()); }
+  auto out() { return get_batch(c.tensor(), 0); }
+};
+using Out = decltype(std::declval<OneTile<>&>().out());
+using Handle = std::decay_t<decltype(std::declval<OneTile<>&>().pipeline().get_device_handle())>;
+using ReusableHandle =
+    std::decay_t<decltype(std::declval<OneTile<reusable_accumulator>&>().pipeline().get_device_handle())>;
+
+/// What the machine reports of kernel(out, pipeline) on one block.
+template <class Tag, class Kernel>
+Report report_of(Kernel kernel) {
+  OneTile<Tag> tile;
+  const auto p = tile.pipeline();
+  const Status failed =
+      arch::launch(kernel, p.launch_config({1, 1, 1}, 4096), tile.out(), p.get_device_handle());
+  EXPECT_TRUE(failed) << "nothing was reported";
+  const auto& reports = Machine::default_machine().last_result().reports;
+  return failed && !reports.empty() ? reports[0] : Report{};
+}
+
+template <class Tag = internal_accumulator, class Kernel>
+void expect_misuse(Kernel kernel, const char* rule) {
+  const Report report = report_of<Tag>(kernel);
+  EXPECT_EQ(report.kind, ReportKind::api_misuse) << report.message;
+  EXPECT_EQ(report.place, rule) << report.message;
+}
+
+void second_read(Out out, const Handle pipeline) {
+  TILEWRIGHT_SHARED(shared, Handle::buffer_alignment());
+  auto tile = pipeline.get_tile(shared, 0, 0);
+  tile.execute([&](auto& accumulator) {
+    const auto view = get_tile(out, D::c_shape, 0, 0);
+    accumulator.partition_and_store(view);
+    accumulator.axpby(1.0f, 0.0f, view);
+  });
+}
+TEST(PipelineMisuse, a_second_read) { expect_misuse(second_read, "accumulator.second_read"); }
+
+void nothing_read(Out, const Handle pipeline) {
+  TILEWRIGHT_SHARED(shared, Handle::buffer_alignment());
+  auto tile = pipeline.get_tile(shared, 0, 0);
+  tile.execute([&](auto&) {});
+}
+TEST(PipelineMisuse, a_functor_that_leaves_the_result) {
+  expect_misuse(nothing_read, "accumulator.unfinished");
+}
+
+void discarded(Out out, const Handle pipeline) {
+  TILEWRIGHT_SHARED(shared, Handle::buffer_alignment());
+  auto tile = pipeline.get_tile(shared, 0, 0);
+  tile.execute([&](auto& accumulator) { accumulator.discard(); });
+  tile.execute([&](auto& accumulator) { accumulator.partition_and_store(get_tile(out, D::c_shape, 0, 0)); });
+}
+TEST(PipelineMisuse, none_in_a_discarded_result_and_the_ring_stays_consistent) {
+  OneTile<> tile;
+  const auto p = tile.pipeline();
+  run(discarded, p.launch_config({1, 1, 1}), tile.out(), p.get_device_handle());
+}
+
+void read_of_nothing(Out out, const ReusableHandle pipeline) {
+  TILEWRIGHT_SHARED(shared, ReusableHandle::buffer_alignment());
+  auto tile = pipeline.get_tile(shared, 0, 0);
+  auto accumulator = tile.get_accumulator();
+  tile.epilogue(accumulator, [&](auto& acc) { acc.partition_and_store(get_tile(out, D::c_shape, 0, 0)); });
+}
+TEST(PipelineMisuse, a_read_before_any_result) {
+  expect_misuse<reusable_accumulator>(read_of_nothing, "accumulator.not_ready");
+}
+
+void destroyed_unread(Out, const ReusableHandle pipeline) {
+  TILEWRIGHT_SHARED(shared, ReusableHandle::buffer_alignment());
+  auto tile = pipeline.get_tile(shared, 0, 0);
+  auto accumulator = tile.get_accumulator();
+  tile.execute(accumulator);
+}
+TEST(PipelineMisuse, an_accumulator_destroyed_with_a_result) {
+  expect_misuse<reusable_accumulator>(destroyed_unread, "accumulator.unfinished");
+}
+
+void unaligned_buffer(Out, const Handle pipeline) {
+  TILEWRIGHT_SHARED(shared, Handle::buffer_alignment());
+  auto tile = pipeline.get_tile(shared + 512, 0, 0);
+  tile.execute([&](auto& accumulator) { accumulator.discard(); });
+}
+TEST(PipelineMisuse, an_unaligned_buffer) { expect_misuse(unaligned_buffer, "pipeline.alignment"); }
+
+void second_get_tile(Out out, const Handle pipeline) {
+  TILEWRIGHT_SHARED(shared, Handle::buffer_alignment());
+  for (int i = 0; i < 2; ++i) {
+    auto tile = pipeline.get_tile(shared, 0, 0);
+    tile.execute(
+        [&](auto& accumulator) { accumulator.partition_and_store(get_tile(out, D::c_shape, 0, 0)); });
+  }
+}
+TEST(PipelineMisuse, a_second_get_tile_on_live_barriers) {
+  EXPECT_EQ(report_of<internal_accumulator>(second_get_tile).kind, ReportKind::barrier_reinitialised);
+}
+
+void uneven_loop(Out out, const Handle pipeline) {
+  TILEWRIGHT_SHARED(shared, Handle::buffer_alignment());
+  auto tile = pipeline.get_tile(shared, 0, 0);
+  // Computing threads go round once more than the others.
+  const int rounds = arch::linear_thread_index() < 128 ? 3 : 2;
+  for (int i = 0; i < rounds; ++i) {
+    tile.execute(
+        [&](auto& accumulator) { accumulator.partition_and_store(get_tile(out, D::c_shape, 0, 0)); });
+  }
+}
+TEST(PipelineMisuse, a_loop_that_is_not_uniform) {
+  EXPECT_EQ(report_of<internal_accumulator>(uneven_loop).kind, ReportKind::deadlock);
+}
+
+void block_barrier(Out out, const Handle pipeline) {
+  TILEWRIGHT_SHARED(shared, Handle::buffer_alignment());
+  auto tile = pipeline.get_tile(shared, 0, 0);
+  tile.execute([&](auto& accumulator) {
+    __syncthreads();
+    accumulator.partition_and_store(get_tile(out, D::c_shape, 0, 0));
+  });
+}
+TEST(PipelineMisuse, a_block_barrier_in_an_epilogue) {
+  const Report report = report_of<internal_accumulator>(block_barrier);
+  EXPECT_EQ(report.kind, ReportKind::non_uniform) << report.message;
+}
+
+void bulk_store_left(Out out, const Handle pipeline) {
+  TILEWRIGHT_SHARED(shared, Handle::buffer_alignment());
+  auto tile = pipeline.get_tile(shared, 0, 0);
+  std::byte* const scratch = shared + Handle::buffer_size();
+  tile.execute([&](auto& accumulator) {
+    accumulator.discard();
+    const uint32_t thread = arch::linear_thread_index();
+    const uint32_t at = arch::shared_address(scratch) + 4 * thread;
+    arch::store_shared(at, 1.0f);
+    arch::fence_proxy_async_shared();
+    tile.epilogue_sync();
+    if (thread == 0) {
+      arch::bulk_store(&out(0, 0), arch::shared_address(scratch), 256);
+      arch::tma_commit();
+    }
+  });
+}
+TEST(PipelineMisuse, an_exit_with_a_bulk_store_outstanding) {
+  EXPECT_EQ(report_of<internal_accumulator>(bulk_store_left).kind, ReportKind::exit_with_pending_work);
+}
+
+// ---- right use, under every schedule
+
+template <class Check>
+void under_schedules(Check check) {
+  Machine& machine = Machine::default_machine();
+  const MachineOptions before = machine.options();
+  for (const SchedulePolicy policy :
+       {SchedulePolicy::fair, SchedulePolicy::random, SchedulePolicy::adversarial}) {
+    for (uint64_t seed = 0; seed < (policy == SchedulePolicy::fair ? 1u : 10u); ++seed) {
+      SCOPED_TRACE(::testing::Message() << "schedule " << static_cast<int>(policy) << ", seed " << seed);
+      MachineOptions options = before;
+      options.schedule = policy;
+      options.seed = seed;
+      machine.set_options(options);
+      check();
+      if (::testing::Test::HasFailure()) break;
+    }
+  }
+  machine.set_options(before);
+}
+
+TEST(PipelineSchedules, a_persistent_loop_is_clean_under_all_of_them) {
+  under_schedules([] {
+    check_gemm<D, 2, float>({.m = 130, .n = 140, .k = 200, .blocks = 2});
+    EXPECT_GE(Machine::default_machine().last_result().statistics.most_barrier_phases,
+              8u);  // the ring wrapped
+  });
+}
+
+TEST(PipelineSchedules, one_stage_is_clean_under_all_of_them) {
+  under_schedules([] { check_gemm<D, 1, float>({.m = 70, .n = 64, .k = 130, .blocks = 1}); });
+}
+
+TEST(PipelineSchedules, promoted_tiles_with_reallocated_registers_are_clean_under_all_of_them) {
+  using Promoted = Tile<e4m3, e4m3, float, 128, 256, 128, 256>;
+  under_schedules([] { check_gemm<Promoted, 2, bf16>({.m = 200, .n = 256, .k = 300, .blocks = 1}); });
+}
+
+TEST(PipelineSchedules, stores_in_the_shadow_of_the_next_tile_are_clean_under_all_of_them) {
+  under_schedules([] { check_run<D, 3, bf16, true>(130, 136, 700, 1, 1); });
+}
+
+TEST(PipelineSchedules, clusters_that_multicast_are_clean_under_all_of_them) {
+  using Clustered = Tile<bf16, bf16, float, 64, 64, 64, 128, BlocksPerCluster<2, 2>, RequireMulticast>;
+  under_schedules([] { check_run<Clustered, 2, bf16, true>(300, 264, 200, 1, 1); });
+}
+
+}  // namespace
+}  // namespace pipeline_tests
+}  // namespace TILEWRIGHT_MODE
+}  // namespace tilewright
