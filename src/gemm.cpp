@@ -9,18 +9,27 @@ namespace {
 Target emulator_target() {
   Target target;
   target.device = Device::emulator;
-  target.kernels = kernels::fp8_kernels_emulated();
+  target.fp8 = kernels::fp8_kernels_emulated();
+  target.simt = kernels::simt_kernels_emulated();
   target.encode = encode_for_emulator;
   return target;
+}
+
+/// A plan for the current GPU; an error of code no_device where it cannot run such kernels.
+Expected<Plan> plan_on_gpu(const Problem& problem, const Options& options) {
+  const Expected<Target> gpu =
+      gpu_target(current_gpu(), kernels::fp8_kernels_gpu(), kernels::simt_kernels_gpu());
+  if (!gpu) return gpu.error();
+  return plan_on(*gpu, problem, options);
 }
 
 }  // namespace
 
 Expected<Plan> plan(const Problem& problem, const Options& options) {
   if (options.device != Device::emulator) {
-    const Expected<Target> gpu = gpu_target(current_gpu(), kernels::fp8_kernels_gpu());
-    if (gpu) return plan_on(*gpu, problem, options);
-    if (options.device == Device::gpu) return gpu.error();
+    Expected<Plan> planned = plan_on_gpu(problem, options);
+    if (planned || planned.error().code != ErrorCode::no_device || options.device == Device::gpu)
+      return planned;
   }
   return plan_on(emulator_target(), problem, options);
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "src/gemm_rules.h"
+#include "src/plan_text.h"
 
 namespace tilewright {
 namespace {
@@ -13,8 +14,6 @@ constexpr int64_t kMaxExtent = (int64_t{1} << 31) - 1;
 constexpr int64_t kMaxStrideBytes = int64_t{1} << 40;
 constexpr int64_t kMaxSpanBytes = int64_t{1} << 47;
 constexpr int64_t kBulkAlignment = 16;
-
-std::string text(int64_t value) { return std::to_string(value); }
 
 int64_t size_of(DType type) { return bits_of(type) / 8; }
 
@@ -27,16 +26,28 @@ Status check_extents(const Problem& p) {
   return {};
 }
 
+Family family_of(const Problem& p) {
+  return p.a.type == DType::f32 || p.b.type == DType::f32 ? Family::simt : Family::fp8;
+}
+
+std::string type_text(DType type) { return std::string("type ") + name_of(type); }
+
 Status check_types(const Problem& p) {
+  if (family_of(p) == Family::simt) {
+    const std::pair<const char*, DType> types[] = {
+        {"A", p.a.type}, {"B", p.b.type}, {"D", p.d.type}, {"C", p.beta != 0 ? p.c.type : DType::f32}};
+    for (const auto& [name, type] : types)
+      if (type != DType::f32) return broken(RuleId::type_f32, name, type_text(type), "f32");
+    return {};
+  }
   for (const auto& [name, type] : {std::pair{"A", p.a.type}, std::pair{"B", p.b.type}}) {
     if (type != DType::e4m3 && type != DType::e5m2)
-      return broken(RuleId::type_ab, name, std::string("type ") + name_of(type), "e4m3");
+      return broken(RuleId::type_ab, name, type_text(type), "e4m3");
   }
   const auto wide = [](DType t) { return t == DType::f16 || t == DType::bf16 || t == DType::f32; };
   if (!wide(p.d.type) && p.d.type != DType::e4m3 && p.d.type != DType::e5m2)
-    return broken(RuleId::type_d, "D", std::string("type ") + name_of(p.d.type), "f16");
-  if (p.beta != 0 && !wide(p.c.type))
-    return broken(RuleId::type_c, "C", std::string("type ") + name_of(p.c.type), "f16");
+    return broken(RuleId::type_d, "D", type_text(p.d.type), "f16");
+  if (p.beta != 0 && !wide(p.c.type)) return broken(RuleId::type_c, "C", type_text(p.c.type), "f16");
   return {};
 }
 
@@ -103,21 +114,29 @@ bool bulk(int64_t lines, int64_t ld, int64_t batches, int64_t batch_stride, int6
          (batches <= 1 || batch_stride * size % kBulkAlignment == 0);
 }
 
-Expected<KernelOperand> k_major(char name, const Operand& operand, const Strides& s, int64_t rows,
-                                int64_t batches) {
-  if (!contiguous_columns(s)) {
-    return broken(
-        RuleId::layout_k_major, std::string(1, name),
-        std::string("layout ") + (operand.layout == Layout::row_major ? "row_major" : "column_major"),
-        name == 'A' ? "row_major" : "column_major");
-  }
-  return KernelOperand{name,
-                       operand.type,
-                       rows,
-                       s.row,
-                       s.batch,
-                       operand.alignment,
-                       bulk(rows, s.row, batches, s.batch, 1, operand.alignment)};
+/// s: of the rows and of K.
+KernelOperand kernel_operand(char name, const Operand& operand, const Strides& s, int64_t rows, int64_t k,
+                             int64_t batches) {
+  const int64_t size = size_of(operand.type);
+  const auto addressable = [&](int64_t line_stride, int64_t lines, int64_t ld) {
+    return line_stride <= 1 && bulk(lines, ld, batches, s.batch, size, operand.alignment);
+  };
+  return {.name = name,
+          .type = operand.type,
+          .rows = rows,
+          .row_stride = s.row,
+          .k_stride = s.column,
+          .batch_stride = s.batch,
+          .alignment = operand.alignment,
+          .bulk_along_k = addressable(s.column, rows, s.row),
+          .bulk_along_rows = addressable(s.row, k, s.column)};
+}
+
+Status check_k_major(const KernelOperand& o, Layout layout) {
+  if (o.k_stride <= 1) return {};
+  return broken(RuleId::layout_k_major, std::string(1, o.name),
+                layout == Layout::row_major ? "layout row_major" : "layout column_major",
+                o.name == 'A' ? "row_major" : "column_major");
 }
 
 /// Batches of D may be apart, or interleaved within its leading dimension.
@@ -139,22 +158,46 @@ bool same_strides(const Strides& x, const Strides& y) {
 }
 
 /// Fills in A and B, in the order that the kernel takes them.
-Expected<KernelProblem> with_operands(const Problem& p, KernelProblem out, const Strides& a,
-                                      const Strides& b) {
-  Expected<KernelOperand> ka = k_major('A', p.a, a, p.m, p.l);
-  if (!ka) return ka.error();
-  Expected<KernelOperand> kb = k_major('B', p.b, transposed(b), p.n, p.l);
-  if (!kb) return kb.error();
-  out.a = *ka;
-  out.b = *kb;
+Status set_operands(const Problem& p, const Strides& a, const Strides& b, KernelProblem& out) {
+  out.a = kernel_operand('A', p.a, a, p.m, p.k, p.l);
+  out.b = kernel_operand('B', p.b, transposed(b), p.n, p.k, p.l);
+  if (out.family == Family::fp8) {
+    if (Status s = check_k_major(out.a, p.a.layout)) return s;
+    if (Status s = check_k_major(out.b, p.b.layout)) return s;
+  }
   if (out.exchanged) {
     std::swap(out.a, out.b);
     std::swap(out.m, out.n);
   }
-  return out;
+  return {};
+}
+
+Status set_c(const Problem& p, const Strides& d, KernelProblem& out) {
+  const Expected<Strides> c = strides_of("C", p.c, {p.m, p.n, p.l});
+  if (!c) return c.error();
+  out.c_type = p.c.type;
+  out.c_alignment = p.c.alignment;
+  out.in_place_ok = p.c.type == p.d.type && same_strides(*c, d);
+  out.c = out.exchanged ? transposed(*c) : *c;
+  if (out.family == Family::fp8 && !contiguous_columns(out.c)) {
+    const bool row_major = p.d.layout == Layout::row_major;
+    return broken(RuleId::layout_c, "C", row_major ? "layout column_major" : "layout row_major",
+                  row_major ? "row_major" : "column_major");
+  }
+  return {};
 }
 
 }  // namespace
+
+KernelProblem KernelProblem::flipped() const {
+  KernelProblem out = *this;
+  out.exchanged = !exchanged;
+  std::swap(out.m, out.n);
+  std::swap(out.a, out.b);
+  out.c = transposed(c);
+  out.d = transposed(d);
+  return out;
+}
 
 Expected<KernelProblem> canonical(const Problem& p) {
   if (Status s = check_extents(p)) return *s;
@@ -168,6 +211,7 @@ Expected<KernelProblem> canonical(const Problem& p) {
   if (Status s = check_batches_apart(*d, {p.m, p.n, p.l})) return *s;
 
   KernelProblem out;
+  out.family = family_of(p);
   out.m = p.m;
   out.n = p.n;
   out.k = p.k;
@@ -183,32 +227,14 @@ Expected<KernelProblem> canonical(const Problem& p) {
   out.d_type = p.d.type;
   out.d_alignment = p.d.alignment;
   out.exchanged = !contiguous_columns(*d);
-  const Strides kernel_d = out.exchanged ? transposed(*d) : *d;
-  out.d_ld = kernel_d.row;
-  out.d_batch_stride = kernel_d.batch;
-  if (out.reads_c) {
-    const Expected<Strides> c = strides_of("C", p.c, {p.m, p.n, p.l});
-    if (!c) return c.error();
-    out.c_type = p.c.type;
-    out.c_alignment = p.c.alignment;
-    out.in_place_ok = p.c.type == p.d.type && same_strides(*c, *d);
-    const Strides kernel_c = out.exchanged ? transposed(*c) : *c;
-    if (!contiguous_columns(kernel_c)) {
-      const bool row_major = p.d.layout == Layout::row_major;
-      return broken(RuleId::layout_c, "C", row_major ? "layout column_major" : "layout row_major",
-                    row_major ? "row_major" : "column_major");
-    }
-    out.c_ld = kernel_c.row;
-    out.c_batch_stride = kernel_c.batch;
-  }
-  Expected<KernelProblem> done = with_operands(p, out, *a, *b);
-  if (done) {
-    // TMA cuts a store at the end of a row of D in units of 16 bytes, not of elements.
-    const int64_t size = size_of(p.d.type);
-    done->d_bulk = done->n * size % 16 == 0 &&
-                   bulk(done->m, done->d_ld, done->l, done->d_batch_stride, size, p.d.alignment);
-  }
-  return done;
+  out.d = out.exchanged ? transposed(*d) : *d;
+  if (out.reads_c)
+    if (Status s = set_c(p, *d, out)) return *s;
+  if (Status s = set_operands(p, *a, *b, out)) return *s;
+  // TMA cuts a store at the end of a row of D in units of 16 bytes, not of elements.
+  const int64_t size = size_of(p.d.type);
+  out.d_bulk = out.n * size % 16 == 0 && bulk(out.m, out.d.row, out.l, out.d.batch, size, p.d.alignment);
+  return out;
 }
 
 }  // namespace tilewright

@@ -12,27 +12,39 @@ struct Strides {
   int64_t row = 0, column = 0, batch = 0;
 };
 
-/// A or B of a kernel: `rows` rows of K contiguous elements in each batch.
+/// A or B of a kernel: `rows` rows of K elements in each batch. FP8: K is contiguous.
 struct KernelOperand {
   char name = 'A';  // as the caller knows it
   DType type{};
-  int64_t rows = 0, ld = 0, batch_stride = 0;
+  int64_t rows = 0, row_stride = 0, k_stride = 0, batch_stride = 0;
   int alignment = 1;
-  bool bulk = false;  // bulk copies can address it
+  // Bulk copies can address it, with K or the rows as the contiguous dimension.
+  bool bulk_along_k = false, bulk_along_rows = false;
 };
 
+/// Which planner and kernels a problem belongs to.
+enum class Family : uint8_t { fp8, simt };
+
 struct KernelProblem {
+  Family family = Family::fp8;
   bool exchanged = false;  // the caller's D is column-major: A and B, M and N have changed places
   int64_t m = 0, n = 0, k = 0, l = 0;
   KernelOperand a, b;
   DType c_type{}, d_type{};
-  int64_t c_ld = 0, c_batch_stride = 0;  // row-major like D
-  int64_t d_ld = 0, d_batch_stride = 0;
+  Strides c;  // FP8: columns are contiguous, as D's are
+  Strides d;  // columns are contiguous
   bool d_bulk = false;
   bool in_place_ok = false;  // C and D have the same type and strides
   int c_alignment = 1, d_alignment = 1;
   float scale = 1, beta = 0;  // host parts of the epilogue's factors
   bool reads_ab = false, reads_c = false, empty = false;
+
+  /// Of the caller's operands, the one that the kernel takes as its A, and B.
+  const void* pointer_a(const Buffers& buffers) const { return exchanged ? buffers.b : buffers.a; }
+  const void* pointer_b(const Buffers& buffers) const { return exchanged ? buffers.a : buffers.b; }
+
+  /// The same with A and B, M and N exchanged: D^T = B^T A^T. Its D has contiguous rows.
+  KernelProblem flipped() const;
 
   Shape2 to_kernel(Shape2 s) const { return exchanged ? Shape2{s.n, s.m} : s; }
   Shape2 to_caller(Shape2 s) const { return to_kernel(s); }

@@ -13,6 +13,7 @@ enum class RuleId {
   type_ab,
   type_c,
   type_d,
+  type_f32,
   layout_k_major,
   layout_c,
   ld_length,
@@ -29,6 +30,10 @@ enum class RuleId {
   cluster_resident,
   swizzle_value,
   stages_value,
+  splits_value,
+  workspace_limit,
+  shape_static,
+  pipeline_built,
   sms_value,
   tiles_count,
   load_tma,
@@ -38,6 +43,8 @@ enum class RuleId {
   pointer_null,
   pointer_alignment,
   pointer_in_place,
+  pointer_workspace,
+  scale_device,
 };
 
 /// "subject: found, but <text of the rule>; nearest legal: nearest".

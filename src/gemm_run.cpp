@@ -1,6 +1,7 @@
 // Plan::run: binds pointers to a plan and launches.
 #include "src/gemm_plan.h"
 #include "src/gemm_rules.h"
+#include "src/plan_text.h"
 
 namespace tilewright {
 namespace {
@@ -39,24 +40,24 @@ Status check_pointers(const PlanState& s, const Buffers& buffers) {
   return check_pointer('D', buffers.d, p.d_alignment);
 }
 
-Status encode(const PlanState& s, const TensorMapSpec& planned, const void* base, TensorMap& map) {
-  TensorMapSpec spec = planned;
-  spec.base = const_cast<void*>(base);
-  const Expected<TensorMap> encoded = s.target.encode(spec);
-  if (!encoded) return encoded.error();
-  map = *encoded;
-  return {};
+Status check_workspace(const PlanState& s, const Buffers& buffers) {
+  constexpr uintptr_t kAlignment = 256;
+  if (s.info.workspace_bytes == 0) return {};
+  const std::string nearest = text(s.info.workspace_bytes) + " bytes at a multiple of 256";
+  if (buffers.workspace == nullptr) return broken(RuleId::pointer_workspace, "workspace", "null", nearest);
+  const uintptr_t past = reinterpret_cast<uintptr_t>(buffers.workspace) % kAlignment;
+  if (past == 0) return {};
+  return broken(RuleId::pointer_workspace, "workspace",
+                "address is " + text(static_cast<int64_t>(past)) + " modulo 256", nearest);
 }
 
-void bind_scalars(const PlanState& s, const Buffers& buffers, kernels::Fp8GemmParams& params) {
-  if (s.problem.reads_ab) {
-    const float* factors[] = {buffers.alpha, buffers.scale_a, buffers.scale_b, buffers.scale_d};
-    for (int i = 0; i < 4; ++i) params.scale_device[i] = factors[i];
-  }
-  if (s.problem.reads_c) {
-    params.beta_device[0] = buffers.beta;
-    params.beta_device[1] = buffers.scale_d;
-  }
+Status check_scalars(const PlanState& s, const Buffers& buffers) {
+  if (s.problem.family != Family::simt) return {};
+  const std::pair<const char*, const float*> scales[] = {
+      {"scale_a", buffers.scale_a}, {"scale_b", buffers.scale_b}, {"scale_d", buffers.scale_d}};
+  for (const auto& [name, pointer] : scales)
+    if (pointer != nullptr) return broken(RuleId::scale_device, name, "a device pointer", "null");
+  return {};
 }
 
 }  // namespace
@@ -67,6 +68,8 @@ Status Plan::run(const Buffers& buffers, void* stream) const {
   const PlanState& s = *state_;
   if (s.problem.empty) return {};
   if (Status e = check_pointers(s, buffers)) return e;
+  if (Status e = check_workspace(s, buffers)) return e;
+  if (Status e = check_scalars(s, buffers)) return e;
   if (s.target.current_ordinal != nullptr) {
     const Expected<int> current = s.target.current_ordinal();
     if (!current) return current.error();
@@ -75,26 +78,9 @@ Status Plan::run(const Buffers& buffers, void* stream) const {
                     "GPU " + std::to_string(s.target.ordinal));
   }
 
-  kernels::Fp8GemmParams params = s.params;
-  const void* a = s.problem.exchanged ? buffers.b : buffers.a;
-  const void* b = s.problem.exchanged ? buffers.a : buffers.b;
-  if (s.problem.reads_ab) {
-    params.a = static_cast<const uint8_t*>(a);
-    params.b = static_cast<const uint8_t*>(b);
-    if (s.kernel->id.load == kernels::Load::tma) {
-      if (Status e = encode(s, s.a_spec, a, params.a_map)) return e;
-      if (Status e = encode(s, s.b_spec, b, params.b_map)) return e;
-    }
-  }
-  params.c = s.problem.reads_c ? buffers.c : nullptr;
-  params.d = buffers.d;
-  if (params.d_tma)
-    if (Status e = encode(s, s.d_spec, buffers.d, params.d_map)) return e;
-  // A column-major D exchanges the operands but not what their factors mean: the product is the same.
-  bind_scalars(s, buffers, params);
-  kernels::Fp8Launch launch = s.launch;
-  launch.stream = stream;
-  return s.kernel->launch(params, launch);
+  if (const auto* fp8 = std::get_if<detail::BoundFp8>(&s.kernel))
+    return run_fp8(s.target, s.problem, *fp8, buffers, stream);
+  return run_simt(s.target, std::get<detail::BoundSimt>(s.kernel), buffers, stream);
 }
 
 }  // namespace tilewright

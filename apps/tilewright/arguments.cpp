@@ -58,13 +58,20 @@ Expected<Shape2> parse_shape(std::string_view option, const std::string& text) {
 }
 
 void ProblemArguments::add_to(CLI::App& app) {
-  app.add_option("--mnkl", mnkl,
-                 "Extents M,N,K,L. Default: 4096,4096,4096,1 on a GPU, 512,512,512,1 emulated");
-  app.add_option("--dtype", dtype, "Type of A and B: e4m3, e5m2, or both as A:B (e4m3:e5m2)")
+  app.add_option(
+      "--mnkl", mnkl,
+      "Extents M,N,K,L. Default: 4096,4096,4096,1 on a GPU, 512,512,512,1 emulated; f32: 256,256,64,1");
+  app.add_option("--mnk", mnk, "Extents M,N,K of one batch")->excludes("--mnkl");
+  app.add_option("--dtype", dtype, "Type of A and B: e4m3, e5m2, or both as A:B (e4m3:e5m2); or f32")
       ->capture_default_str();
   app.add_option(both_spellings("c_dtype"), c_dtype,
-                 "Type of D: Float16, Float32, BFloat16, Float8E4M3FN, Float8E5M2")
+                 "Type of D: Float16, Float32, BFloat16, Float8E4M3FN, Float8E5M2. Default: Float16, for f32 "
+                 "operands Float32");
+  app.add_option(both_spellings("a_major"), a_major, "Contiguous dimension of A: k or m")
       ->capture_default_str();
+  app.add_option(both_spellings("b_major"), b_major, "Contiguous dimension of B: k or n")
+      ->capture_default_str();
+  app.add_option(both_spellings("c_major"), c_major, "Contiguous dimension of C and D: n (the default) or m");
   app.add_option("--accumulation", accumulation, "promoted or fast")->capture_default_str();
   app.add_option(both_spellings("mma_promotion_interval"), interval,
                  "MMAs (of 32 along K) between promotions: 1, 2 or a multiple of 4")
@@ -84,7 +91,15 @@ void ProblemArguments::add_to(CLI::App& app) {
   app.add_option(both_spellings("scale_d"), scale_d, "Factor of D")->capture_default_str();
   app.add_option("--alpha", alpha, "Factor of A B")->capture_default_str();
   app.add_option("--beta", beta, "Factor of C; 0 never reads C")->capture_default_str();
-  app.add_option(both_spellings("d_layout"), d_layout, "row or column")->capture_default_str();
+  app.add_option(both_spellings("d_layout"), d_layout, "Of C and D: row (the default) or column")
+      ->excludes(app.get_option("--c_major"));
+  app.add_flag(both_spellings("static_shape"), static_shape, "f32: kernels without checks of M and N only");
+  app.add_option(
+         "--pipeline", pipeline,
+         "Who copies operands: auto, producer (a warpgroup) or async (f32: the threads that multiply)")
+      ->capture_default_str();
+  app.add_option("--splits", splits, "f32: cut K into about so many parts. Default: the planner's choice");
+  app.add_option(both_spellings("max_workspace"), max_workspace, "Bytes of workspace at most. Default: any");
   app.add_flag(both_spellings("no_saturate"), no_saturate, "8-bit D: overflow gives NaN or infinity");
   app.add_option("--device", device, "auto, gpu or emulator")->capture_default_str();
   app.add_option("--arch", arch, "Instruction set of the kernels: sm_90a")->capture_default_str();
@@ -92,29 +107,30 @@ void ProblemArguments::add_to(CLI::App& app) {
 
 Expected<Problem> ProblemArguments::problem() const {
   Problem p;
-  if (!mnkl.empty()) {
-    const Expected<std::vector<int64_t>> extents = parse_integers("mnkl", mnkl, 4);
+  if (extents_given()) {
+    const bool one_batch = mnkl.empty();
+    const Expected<std::vector<int64_t>> extents =
+        one_batch ? parse_integers("mnk", mnk, 3) : parse_integers("mnkl", mnkl, 4);
     if (!extents) return extents.error();
     p.m = (*extents)[0];
     p.n = (*extents)[1];
     p.k = (*extents)[2];
-    p.l = (*extents)[3];
+    p.l = one_batch ? 1 : (*extents)[3];
   }
   const size_t colon = dtype.find(':');
   const Expected<DType> a = parse_dtype(dtype.substr(0, colon));
   if (!a) return a.error();
   const Expected<DType> b = colon == std::string::npos ? a : parse_dtype(dtype.substr(colon + 1));
   if (!b) return b.error();
-  const Expected<DType> d = parse_dtype(c_dtype);
+  const char* const usual_output = *a == DType::f32 || *b == DType::f32 ? "Float32" : "Float16";
+  const Expected<DType> d = parse_dtype(c_dtype.empty() ? usual_output : c_dtype);
   if (!d) return d.error();
-  const Expected<int> layout = parse_word("d_layout", d_layout, {"row", "column"});
-  if (!layout) return layout.error();
+  if (Status s = set_layouts(p)) return *s;
   const Expected<int> sums = parse_word("accumulation", accumulation, {"promoted", "fast"});
   if (!sums) return sums.error();
   p.a.type = *a;
   p.b.type = *b;
   p.d.type = *d;
-  p.d.layout = p.c.layout = *layout == 0 ? Layout::row_major : Layout::column_major;
   p.c.type = bits_of(*d) == 8 ? DType::f16 : *d;
   p.accumulation = *sums == 0 ? Accumulation::promoted : Accumulation::fast;
   p.interval = interval;
@@ -125,6 +141,21 @@ Expected<Problem> ProblemArguments::problem() const {
   p.scale_d = scale_d;
   p.saturate = !no_saturate;
   return p;
+}
+
+Status ProblemArguments::set_layouts(Problem& p) const {
+  const Expected<int> a = parse_word("a_major", a_major, {"k", "m"});
+  if (!a) return a.error();
+  const Expected<int> b = parse_word("b_major", b_major, {"k", "n"});
+  if (!b) return b.error();
+  const Expected<int> d = !c_major.empty()    ? parse_word("c_major", c_major, {"n", "m"})
+                          : !d_layout.empty() ? parse_word("d_layout", d_layout, {"row", "column"})
+                                              : Expected<int>(0);
+  if (!d) return d.error();
+  p.a.layout = *a == 0 ? Layout::row_major : Layout::column_major;
+  p.b.layout = *b == 0 ? Layout::column_major : Layout::row_major;
+  p.d.layout = p.c.layout = *d == 0 ? Layout::row_major : Layout::column_major;
+  return {};
 }
 
 Expected<Options> ProblemArguments::options() const {
@@ -149,11 +180,19 @@ Expected<Options> ProblemArguments::options() const {
     if (!order) return order.error();
     o.raster = static_cast<schedule::Raster>(*order);
   }
+  const Expected<int> filled = parse_word("pipeline", pipeline, {"auto", "producer", "async"});
+  if (!filled) return filled.error();
+  o.pipeline = static_cast<PipelineKind>(*filled);
   o.swizzle = swizzle;
   o.stages = stages;
   o.max_sms = sms;
+  o.splits = splits;
+  o.max_workspace = max_workspace;
+  o.static_shape = static_shape;
   return o;
 }
+
+const char* major_word(bool k_major, const char* other) { return k_major ? "k" : other; }
 
 int refuse(const Error& error, bool json) {
   if (json) {

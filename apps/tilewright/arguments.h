@@ -24,19 +24,27 @@ Expected<Shape2> parse_shape(std::string_view option, const std::string& text);
 
 /// What a problem and its plan depend on, shared by `gemm` and `explain`.
 struct ProblemArguments {
-  std::string mnkl, dtype = "e4m3", c_dtype = "Float16", accumulation = "promoted", d_layout = "row";
-  std::string tile, cluster, raster;
-  std::optional<int64_t> swizzle, stages, sms;
+  std::string mnkl, mnk, dtype = "e4m3", c_dtype, accumulation = "promoted";
+  std::string a_major = "k", b_major = "k", c_major, d_layout;
+  std::string tile, cluster, raster, pipeline = "auto";
+  std::optional<int64_t> swizzle, stages, sms, splits, max_workspace;
   int64_t interval = 4;
   float alpha = 1, beta = 0, scale_a = 1, scale_b = 1, scale_d = 1;
-  bool no_saturate = false;
+  bool no_saturate = false, static_shape = false;
   std::string device = "auto", arch = "sm_90a";
 
   void add_to(CLI::App& app);
-  /// Everything but the extents; empty mnkl leaves them zero.
+  /// Whether M, N and K were named; otherwise problem() leaves them zero.
+  bool extents_given() const { return !mnkl.empty() || !mnk.empty(); }
   Expected<Problem> problem() const;
   Expected<Options> options() const;
+
+ private:
+  Status set_layouts(Problem& problem) const;
 };
+
+/// The word for where an operand's neighbours in memory lie: "k" or `other`.
+const char* major_word(bool k_major, const char* other);
 
 /// Exit codes of the program.
 constexpr int kPass = 0, kFail = 1, kRefused = 2;

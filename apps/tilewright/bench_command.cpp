@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/core.h>
 
+#include <cmath>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -12,16 +13,11 @@
 
 #include "arguments.h"
 #include "bench_shape.h"
+#include "bench_suite.h"
 #include "src/device_info.h"
 
 namespace tilewright::cli {
 namespace {
-
-// M, N, K: large products, those of large language models, and few rows.
-constexpr const char* kHeadline =
-    "8192x8192x8192 4096x4096x4096 4096x7168x16384 4096x24576x1536 4096x7168x2048";
-constexpr const char* kOthers =
-    "2048x2048x2048 16384x16384x4096 4096x4096x7168 128x7168x2048 128x4096x7168 64x24576x1536";
 
 struct BenchArguments {
   ProblemArguments problem;
@@ -33,17 +29,21 @@ struct BenchArguments {
 };
 
 void BenchArguments::add_to(CLI::App& app) {
-  app.add_option("--suite", suite, "headline (five shapes) or all (eleven)")
+  app.add_option("--suite", suite,
+                 "headline (five shapes; f32: ten) or all (eleven; f32: with the eight layouts)")
       ->check(CLI::IsMember({"headline", "all"}))
       ->capture_default_str();
-  app.add_option("--shapes", shapes, "Instead: shapes MxNxK, separated by blanks or commas");
+  app.add_option("--shapes", shapes,
+                 "Instead: shapes MxNxK, separated by blanks or commas; with :abc behind, the contiguous "
+                 "dimensions of A "
+                 "(k, m), B (k, n) and C (n, m)");
   app.add_option(
       "--configs", configs,
       "Instead of the planner's choice: configurations TILE[/CLUSTER[/SWIZZLE[/STAGES]]], separated by "
       "commas (128x256/2x1/8,128x128)");
-  app.add_option("--dtype", problem.dtype, "Type of A and B")->capture_default_str();
-  app.add_option(both_spellings("c_dtype"), problem.c_dtype, "Type of D: 16 or 32 bits")
-      ->capture_default_str();
+  app.add_option("--dtype", problem.dtype, "Type of A and B, or f32 of all")->capture_default_str();
+  app.add_option(both_spellings("c_dtype"), problem.c_dtype,
+                 "Type of D: 16 or 32 bits. Default: Float16, f32: Float32");
   app.add_option(both_spellings("mma_promotion_interval"), problem.interval)->capture_default_str();
   app.add_flag(both_spellings("promoted_only"), promoted_only, "Leave our fast accumulation out");
   app.add_flag(both_spellings("no_peers"), no_peers, "Without cuBLASLt");
@@ -54,15 +54,6 @@ void BenchArguments::add_to(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--commit", commit, "Recorded in the result");
   app.add_option("--out", out, "Write the result as JSON");
-}
-
-std::vector<std::string> split(std::string text) {
-  for (char& c : text)
-    if (c == ',') c = ' ';
-  std::istringstream words(text);
-  std::vector<std::string> out;
-  for (std::string word; words >> word;) out.push_back(word);
-  return out;
 }
 
 /// One configuration of ours: its name in the table and what it forces.
@@ -91,7 +82,7 @@ Expected<Config> parse_config(const std::string& text) {
 
 Expected<std::vector<Config>> parse_configs(const std::string& text) {
   std::vector<Config> configs;
-  for (const std::string& word : split(text)) {
+  for (const std::string& word : split_words(text)) {
     Expected<Config> config = parse_config(word);
     if (!config) return config.error();
     configs.push_back(*config);
@@ -146,8 +137,18 @@ struct OwnContender {
 /// The largest difference between results that is no sign of a fault. Promoted results differ by the rounding
 /// of D and by promotion; fast ones by the tensor core's 13 bits over all of K.
 double allowed_difference(const Problem& p, bool fast) {
+  // FP32 sums in two orders: roundings add up like the square root of their number.
+  if (p.a.type == DType::f32) return 0x1p-22 * (4 + std::sqrt(static_cast<double>(p.k)));
   const double rounding = p.d.type == DType::bf16 ? 8e-3 : 1e-3;
   return rounding + (fast ? static_cast<double>(p.k) / 32 * 0x1p-13 : 1e-3);
+}
+
+nlohmann::json number_or_null(const std::optional<double>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json();
+}
+
+const char* sums_word(const Problem& p, const Contender& c) {
+  return p.a.type == DType::f32 ? "fp32" : c.fast_accumulation ? "fast" : "promoted";
 }
 
 nlohmann::json entry(const Problem& p, const PlanInfo& info, const Contender& own, const Contender* peer) {
@@ -155,7 +156,8 @@ nlohmann::json entry(const Problem& p, const PlanInfo& info, const Contender& ow
                        static_cast<double>(p.l);
   nlohmann::json e{
       {"dtype", fmt::format("{}:{}:{}", name_of(p.a.type), name_of(p.b.type), name_of(p.d.type))},
-      {"accumulation", own.fast_accumulation ? "fast" : "promoted"},
+      {"accumulation", sums_word(p, own)},
+      {"majors", majors_of(p)},
       {"m", p.m},
       {"n", p.n},
       {"k", p.k},
@@ -165,10 +167,16 @@ nlohmann::json entry(const Problem& p, const PlanInfo& info, const Contender& ow
       {"cluster", {info.cluster.m, info.cluster.n}},
       {"swizzle", info.swizzle},
       {"stages", info.stages},
+      {"splits", info.splits},
+      {"shared_tiles", info.shared_tiles},
+      {"launches", info.launches},
+      {"workspace_bytes", info.workspace_bytes},
+      {"why", info.why},
       {"time_us", own.mean_us()},
       {"round_us", own.round_us},
       {"tflops", flops / own.mean_us() / 1e6},
       {"difference", own.difference},
+      {"error", number_or_null(own.error)},
       {"nan_elements", own.nan_elements},
       {"agrees", own.nan_elements == 0 && own.difference <= allowed_difference(p, own.fast_accumulation)}};
   e["peer"] = nlohmann::json();
@@ -176,67 +184,96 @@ nlohmann::json entry(const Problem& p, const PlanInfo& info, const Contender& ow
     e["peer"] = peer->name;
     e["peer_time_us"] = peer->mean_us();
     e["peer_round_us"] = peer->round_us;
+    e["peer_error"] = number_or_null(peer->error);
     e["ratio"] = mean_ratio(own, *peer);
   }
   return e;
 }
 
-void print_row(const Problem& p, const OwnContender& own, const std::vector<Contender>& contenders,
+void print_row(const BenchProblem& shape, const OwnContender& own, const std::vector<Contender>& contenders,
                size_t peers, bool agrees) {
+  const Problem& p = shape.problem;
   const Contender& c = contenders[own.index];
   const double flops = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
   std::string ratios;
   for (size_t i = 0; i < peers; ++i) ratios += fmt::format(" {:>9.3f}", mean_ratio(c, contenders[i]));
+  std::string errors;
+  if (c.error) errors = fmt::format("  error {:.2e}", *c.error);
+  if (c.error && peers > 0 && contenders[0].error) errors += fmt::format(" / {:.2e}", *contenders[0].error);
   fmt::print(
-      "{:<18} {:<9} {:<40} {:>10.2f} {:>8.1f}{}{}\n", fmt::format("{}x{}x{}", p.m, p.n, p.k),
-      c.fast_accumulation ? "fast" : "promoted",
+      "{:<18} {:<9} {:<40} {:>10.2f} {:>8.1f}{}{}{}\n", shape.name, sums_word(p, c),
       fmt::format("{} {}x{} /{}", own.info.kernel, own.info.cluster.m, own.info.cluster.n, own.info.swizzle),
-      c.mean_us(), flops / c.mean_us() / 1e6, ratios, agrees ? "" : "  DIFFERS");
+      c.mean_us(), flops / c.mean_us() / 1e6, ratios, errors, agrees ? "" : "  DIFFERS");
   std::fflush(stdout);
+}
+
+/// A plan of ours as a contender, with a workspace of its own.
+Expected<Contender> own_contender(const Plan& plan, const Config& config, bool fast,
+                                  const BenchOperands& operands) {
+  Expected<GpuBuffer> memory = GpuBuffer::allocate(static_cast<size_t>(plan.workspace_bytes()));
+  if (!memory) return memory.error();
+  const auto workspace = std::make_shared<GpuBuffer>(std::move(*memory));
+  Contender c;
+  c.name = config.name;
+  c.fast_accumulation = fast;
+  c.run = [plan, &operands, workspace](int set, void* stream) {
+    return plan.run(
+        {.a = operands.a(set), .b = operands.b(set), .d = operands.d(set), .workspace = workspace->data()},
+        stream);
+  };
+  return c;
+}
+
+/// Kinds of accumulation to measure: f32 has one.
+std::vector<bool> fast_or_not(const Problem& p, bool promoted_only) {
+  if (p.a.type == DType::f32 || promoted_only) return {false};
+  return {false, true};
+}
+
+/// The library's contenders; the accurate one comes first: results are compared with its.
+Status add_peers(const Bench& bench, const Problem& problem, const BenchOperands& operands,
+                 std::vector<Contender>& contenders) {
+  if (!bench.cublaslt) return {};
+  for (const bool fast : fast_or_not(problem, false)) {
+    Expected<Contender> peer =
+        fastest_cublaslt(*bench.cublaslt, problem, fast, operands, bench.workspace, bench.one, bench.stream);
+    if (!peer) return peer.error();
+    contenders.push_back(std::move(*peer));
+  }
+  return {};
 }
 
 /// Measures one shape and adds its entries.
 Status bench_shape(const BenchArguments& args, const std::vector<Config>& configs, const Bench& bench,
-                   const Problem& shape, nlohmann::json& entries, bool& all_agree) {
-  const Expected<BenchOperands> operands = BenchOperands::make(shape, bench.limits.l2_bytes);
+                   const BenchProblem& shape, nlohmann::json& entries, bool& all_agree) {
+  const Problem& p = shape.problem;
+  const Expected<BenchOperands> operands = BenchOperands::make(p, bench.limits.l2_bytes);
   if (!operands) return operands.error();
   std::vector<Contender> contenders;
-  // The accurate peer comes first: results are compared with its.
-  if (bench.cublaslt) {
-    for (const bool fast : {false, true}) {
-      Expected<Contender> peer =
-          fastest_cublaslt(*bench.cublaslt, shape, fast, *operands, bench.workspace, bench.one, bench.stream);
-      if (!peer) return peer.error();
-      contenders.push_back(std::move(*peer));
-    }
-  }
+  if (Status s = add_peers(bench, p, *operands, contenders)) return s;
   const size_t peers = contenders.size();
   std::vector<OwnContender> own;
   for (const Config& config : configs) {
-    for (const bool fast : {false, true}) {
-      if (fast && args.promoted_only) continue;
-      Problem problem = shape;
+    for (const bool fast : fast_or_not(p, args.promoted_only)) {
+      Problem problem = p;
       problem.accumulation = fast ? Accumulation::fast : Accumulation::promoted;
       const Expected<Plan> planned = plan(problem, config.options);
       if (!planned) {
-        fmt::print("{}x{}x{} {}: {}\n", shape.m, shape.n, shape.k, config.name, planned.error().message);
+        fmt::print("{} {}: {}\n", shape.name, config.name, planned.error().message);
         continue;
       }
-      Contender c;
-      c.name = config.name;
-      c.fast_accumulation = fast;
-      c.run = [p = *planned, &operands](int set, void* stream) {
-        return p.run({.a = operands->a(set), .b = operands->b(set), .d = operands->d(set)}, stream);
-      };
+      Expected<Contender> c = own_contender(*planned, config, fast, *operands);
+      if (!c) return c.error();
       own.push_back({planned->info(), contenders.size()});
-      contenders.push_back(std::move(c));
+      contenders.push_back(std::move(*c));
     }
   }
-  if (Status s = measure(*operands, shape.d.type, bench.stream, args.method, contenders)) return s;
+  const BenchMethod method = method_for(p.a.type, args.method);
+  if (Status s = measure(*operands, p.d.type, bench.stream, method, contenders)) return s;
   for (const OwnContender& o : own) {
     const Contender& c = contenders[o.index];
     for (size_t i = 0; i < std::max<size_t>(1, peers); ++i)
-      entries.push_back(entry(shape, o.info, c, peers == 0 ? nullptr : &contenders[i]));
+      entries.push_back(entry(p, o.info, c, peers == 0 ? nullptr : &contenders[i]));
     const bool agrees = entries.back()["agrees"].get<bool>();
     all_agree = all_agree && agrees;
     print_row(shape, o, contenders, peers, agrees);
@@ -244,24 +281,19 @@ Status bench_shape(const BenchArguments& args, const std::vector<Config>& config
   return {};
 }
 
-Expected<std::vector<Problem>> shapes_of(const BenchArguments& args) {
-  std::string list = args.shapes;
-  if (list.empty()) list = args.suite == "all" ? std::string(kHeadline) + " " + kOthers : kHeadline;
+Expected<std::vector<BenchProblem>> problems_of(const BenchArguments& args) {
   const Expected<Problem> types = args.problem.problem();
   if (!types) return types.error();
   if (bits_of(types->d.type) == 8)
     return Error{ErrorCode::invalid_argument, "option.c_dtype",
                  "--c_dtype: bench compares 16 and 32 bit outputs only"};
-  std::vector<Problem> out;
-  for (const std::string& word : split(list)) {
-    const Expected<std::vector<int64_t>> extents = parse_integers("shapes", word, 3, 'x');
-    if (!extents) return extents.error();
-    Problem p = *types;
-    p.m = (*extents)[0];
-    p.n = (*extents)[1];
-    p.k = (*extents)[2];
-    if (Status s = can_run(p, {.device = Device::gpu})) return *s;
-    out.push_back(p);
+  const std::string list = args.shapes.empty() ? bench_suite(types->a.type, args.suite) : args.shapes;
+  std::vector<BenchProblem> out;
+  for (const std::string& word : split_words(list)) {
+    const Expected<BenchProblem> problem = parse_bench_problem(word, *types);
+    if (!problem) return problem.error();
+    if (Status s = can_run(problem->problem, {.device = Device::gpu})) return *s;
+    out.push_back(*problem);
   }
   return out;
 }
@@ -280,8 +312,9 @@ Status write_json(const std::string& path, const nlohmann::json& result) {
 Expected<int> run_bench(const BenchArguments& args) {
   const Expected<std::vector<Config>> configs = parse_configs(args.configs);
   if (!configs) return configs.error();
-  const Expected<std::vector<Problem>> shapes = shapes_of(args);
+  const Expected<std::vector<BenchProblem>> shapes = problems_of(args);
   if (!shapes) return shapes.error();
+  if (shapes->empty()) return Error{ErrorCode::invalid_argument, "option.shapes", "--shapes: names none"};
   const Expected<Bench> bench = open_bench(args);
   if (!bench) return bench.error();
   const Expected<GpuDescription> gpu = describe_current_gpu();
@@ -291,7 +324,10 @@ Expected<int> run_bench(const BenchArguments& args) {
   fmt::print("{}, driver {}, CUDA {}, cuBLASLt {}; {} rounds of {} bursts; ratios above 1: we are faster\n",
              gpu->name, driver_version(*gpu), gpu->toolkit, library, args.method.rounds, args.method.bursts);
   fmt::print("{:<18} {:<9} {:<40} {:>10} {:>8}{}\n", "M x N x K", "sums", "kernel, cluster, swizzle", "us",
-             "TFLOPS", bench->cublaslt ? "  accurate      fast" : "");
+             "TFLOPS",
+             !bench->cublaslt                               ? ""
+             : shapes->front().problem.a.type == DType::f32 ? "     ratio  error / cuBLASLt's"
+                                                            : "  accurate      fast");
   nlohmann::json result{{"device", gpu->name},
                         {"driver", driver_version(*gpu)},
                         {"toolkit", gpu->toolkit},
@@ -302,13 +338,13 @@ Expected<int> run_bench(const BenchArguments& args) {
                          {{"rounds", args.method.rounds},
                           {"bursts", args.method.bursts},
                           {"idle_ms", args.method.idle_ms},
-                          {"timed_ms", args.method.timed_ms},
+                          {"timed_ms", method_for(shapes->front().problem.a.type, args.method).timed_ms},
                           {"time", "mean over rounds of the median burst"},
                           {"ratio", "mean over rounds of peer_time / time"},
                           {"data", "normal, rotating sets larger than L2"}}},
                         {"entries", nlohmann::json::array()}};
   bool all_agree = true;
-  for (const Problem& shape : *shapes) {
+  for (const BenchProblem& shape : *shapes) {
     if (Status s = bench_shape(args, *configs, *bench, shape, result["entries"], all_agree)) return *s;
     // After every shape: a run that is cut short has measured something.
     if (!args.out.empty())

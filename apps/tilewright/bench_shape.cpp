@@ -95,21 +95,34 @@ Status check(const BenchOperands& operands, DType d_type, const GpuStream& strea
       norm += want * want;
     }
     c.difference = norm > 0 ? std::sqrt(error / norm) : 0;
+    if (operands.reference()) c.error = operands.reference()->error_of(*d);
   }
   return {};
 }
 
 }  // namespace
 
+BenchMethod method_for(DType type, BenchMethod method) {
+  if (type == DType::f32) method.timed_ms = 12;
+  return method;
+}
+
 Expected<BenchOperands> BenchOperands::make(const Problem& p, int64_t l2_bytes) {
   std::vector<uint8_t> a(bytes_of_packed(p.a.type, p.m, p.k, p.l)),
       b(bytes_of_packed(p.b.type, p.k, p.n, p.l));
+  // Values need not know their rows and columns: they are random.
   fill_matrix(a.data(), {p.a.type, p.m * p.l, p.k, 1, p.k, 1, 0}, Init::normal, 1);
   fill_matrix(b.data(), {p.b.type, p.n * p.l, p.k, 1, p.k, 1, 0}, Init::normal, 2);
   const size_t d_bytes = bytes_of_packed(p.d.type, p.m, p.n, p.l);
   const auto set_bytes = static_cast<int64_t>(a.size() + b.size() + d_bytes);
   const int64_t count = std::clamp<int64_t>(2 * l2_bytes / std::max<int64_t>(1, set_bytes) + 2, 2, 64);
   BenchOperands out;
+  if (p.a.type == DType::f32) {
+    const Expected<SampledReference> reference = SampledReference::make(p, a.data(), b.data());
+    if (!reference) return reference.error();
+    out.reference_ = *reference;
+  }
+  const auto element = static_cast<size_t>(bits_of(p.a.type) / 8);
   for (int64_t i = 0; i < count; ++i) {
     Set set;
     for (const auto& [buffer, bytes] :
@@ -119,8 +132,8 @@ Expected<BenchOperands> BenchOperands::make(const Problem& p, int64_t l2_bytes) 
       *buffer = std::move(*memory);
     }
     constexpr size_t kStep = 1000003;  // prime: no row of a set is a row of another
-    if (Status s = upload_rotated(set.a, a, kStep * static_cast<size_t>(i))) return *s;
-    if (Status s = upload_rotated(set.b, b, kStep * static_cast<size_t>(i))) return *s;
+    if (Status s = upload_rotated(set.a, a, kStep * element * static_cast<size_t>(i))) return *s;
+    if (Status s = upload_rotated(set.b, b, kStep * element * static_cast<size_t>(i))) return *s;
     out.sets_.push_back(std::move(set));
   }
   return out;
@@ -191,7 +204,7 @@ Expected<Contender> fastest_cublaslt(const CublasLt& library, const Problem& pro
   if (!matmul) return matmul.error();
   const auto contender = [&](int candidate) {
     Contender c;
-    c.name = fast ? "cublaslt_fast" : "cublaslt_accurate";
+    c.name = problem.a.type == DType::f32 ? "cublaslt" : fast ? "cublaslt_fast" : "cublaslt_accurate";
     c.fast_accumulation = fast;
     c.run = [m = *matmul, candidate, &operands, memory = workspace.data()](int set, void* on) {
       return m.run(candidate, operands.a(set), operands.b(set), operands.d(set), memory, on);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bench_reference.h"
 #include "cublaslt.h"
 #include "gpu.h"
 #include "tilewright/gemm.h"
@@ -23,6 +24,9 @@ struct BenchMethod {
   double idle_ms = 90, timed_ms = 1.6, warm_ms = 0.1;
 };
 
+/// The method for a type of operands: FP32 kernels take milliseconds and are not at the power limit.
+BenchMethod method_for(DType type, BenchMethod method);
+
 /// Operands in device memory, as many sets as do not fit in L2 together, with different values.
 class BenchOperands {
  public:
@@ -32,6 +36,8 @@ class BenchOperands {
   const void* a(int set) const { return sets_[static_cast<size_t>(set)].a.data(); }
   const void* b(int set) const { return sets_[static_cast<size_t>(set)].b.data(); }
   void* d(int set) const { return sets_[static_cast<size_t>(set)].d.data(); }
+  /// FP64 values for set 0; nothing but for f32 operands.
+  const std::optional<SampledReference>& reference() const { return reference_; }
   Status poison_d() const;
   /// D of set 0, as floats. D is f16 or bf16 or f32.
   Expected<std::vector<float>> download_d(DType type) const;
@@ -41,6 +47,7 @@ class BenchOperands {
     GpuBuffer a, b, d;
   };
   std::vector<Set> sets_;
+  std::optional<SampledReference> reference_;
 };
 
 /// Something that computes the problem on set `set`.
@@ -53,6 +60,7 @@ struct Contender {
   std::vector<double> round_us;  // one time for each round
   double difference = 0;         // of its D from the first contender's, Frobenius, relative
   int64_t nan_elements = 0;      // of D; D was poisoned with NaN
+  std::optional<double> error;   // of its D from BenchOperands::reference()
 
   double mean_us() const;
 };

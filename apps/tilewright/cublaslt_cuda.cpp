@@ -1,6 +1,8 @@
 #include <cublasLt.h>
 #include <dlfcn.h>
 
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "cublaslt.h"
@@ -36,8 +38,9 @@ struct CublasLtApi {
 
 struct CublasLtMatmul::State {
   CublasLt library;
+  bool exchanged = true;  // D is row-major, for the library the column-major D^T = B^T A^T
   cublasLtMatmulDesc_t operation = nullptr;
-  cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;
+  cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;  // of the library's first operand, ...
   std::vector<cublasLtMatmulHeuristicResult_t> candidates;
 
   explicit State(const CublasLt& lt) : library(lt) {}
@@ -96,14 +99,27 @@ cudaDataType_t cuda_type(DType type) {
   }
 }
 
+/// A packed matrix of ours as one of the library, which has column-major ones only.
+struct LibraryOperand {
+  DType type;
+  int64_t rows, columns;  // as it lies in memory
+  cublasOperation_t operation;
+};
+
+/// op(X) is the m x n matrix, or its transpose if `exchanged`.
+LibraryOperand library_operand(const Operand& o, int64_t m, int64_t n, bool exchanged) {
+  const bool column = o.layout == Layout::column_major;
+  return {o.type, column ? m : n, column ? n : m, column != exchanged ? CUBLAS_OP_N : CUBLAS_OP_T};
+}
+
 /// A column-major rows x columns matrix of a batch.
-Status make_layout(const CublasLtApi& api, cublasLtMatrixLayout_t& layout, DType type, int64_t rows,
-                   int64_t columns, int64_t batches) {
-  cublasStatus_t s = api.layout_create(&layout, cuda_type(type), static_cast<uint64_t>(rows),
-                                       static_cast<uint64_t>(columns), rows);
+Status make_layout(const CublasLtApi& api, cublasLtMatrixLayout_t& layout, const LibraryOperand& o,
+                   int64_t batches) {
+  cublasStatus_t s = api.layout_create(&layout, cuda_type(o.type), static_cast<uint64_t>(o.rows),
+                                       static_cast<uint64_t>(o.columns), o.rows);
   if (s != CUBLAS_STATUS_SUCCESS) return refused("cublasLtMatrixLayoutCreate", s);
   const auto count = static_cast<int32_t>(batches);
-  const int64_t stride = rows * columns;
+  const int64_t stride = o.rows * o.columns;
   s = api.layout_set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count);
   if (s == CUBLAS_STATUS_SUCCESS)
     s = api.layout_set(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof stride);
@@ -111,21 +127,24 @@ Status make_layout(const CublasLtApi& api, cublasLtMatrixLayout_t& layout, DType
   return {};
 }
 
-Status make_operation(const CublasLtApi& api, cublasLtMatmulDesc_t& operation, bool fast, const float* one) {
+/// one: of the scales; null without any.
+Status make_operation(const CublasLtApi& api, cublasLtMatmulDesc_t& operation, cublasOperation_t first,
+                      cublasOperation_t second, bool fast, const float* one) {
   cublasStatus_t s = api.desc_create(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F);
   if (s != CUBLAS_STATUS_SUCCESS) return refused("cublasLtMatmulDescCreate", s);
-  const cublasOperation_t transposed = CUBLAS_OP_T, plain = CUBLAS_OP_N;
   const int8_t fast_mode = fast ? 1 : 0;
   const struct {
     cublasLtMatmulDescAttributes_t attribute;
     const void* value;
     size_t bytes;
-  } settings[] = {{CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed},
-                  {CUBLASLT_MATMUL_DESC_TRANSB, &plain, sizeof plain},
+  } settings[] = {{CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first},
+                  {CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second},
                   {CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast_mode, sizeof fast_mode},
                   {CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &one, sizeof one},
                   {CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &one, sizeof one}};
-  for (const auto& setting : settings) {
+  constexpr size_t kWithoutScales = 2;
+  for (const auto& setting :
+       std::span(settings).first(one == nullptr ? kWithoutScales : std::size(settings))) {
     s = api.desc_set(operation, setting.attribute, setting.value, setting.bytes);
     if (s != CUBLAS_STATUS_SUCCESS) return refused("cublasLtMatmulDescSetAttribute", s);
   }
@@ -182,11 +201,17 @@ Expected<CublasLtMatmul> CublasLtMatmul::create(const CublasLt& library, const P
                                                 const float* device_one) {
   auto state = std::make_shared<State>(library);
   const CublasLtApi& api = library.api();
-  if (Status s = make_operation(api, state->operation, fast, device_one)) return *s;
-  // Row-major D is column-major D^T (n x m) = op(B) A^T: the library's first operand is our B.
-  if (Status s = make_layout(api, state->a, p.b.type, p.k, p.n, p.l)) return *s;
-  if (Status s = make_layout(api, state->b, p.a.type, p.k, p.m, p.l)) return *s;
-  if (Status s = make_layout(api, state->d, p.d.type, p.n, p.m, p.l)) return *s;
+  // A row-major D is the column-major D^T = B^T A^T: the library's first operand is then our B.
+  state->exchanged = p.d.layout == Layout::row_major;
+  LibraryOperand first = library_operand(p.a, p.m, p.k, state->exchanged);
+  LibraryOperand second = library_operand(p.b, p.k, p.n, state->exchanged);
+  if (state->exchanged) std::swap(first, second);
+  const float* const scales = p.a.type == DType::f32 ? nullptr : device_one;
+  if (Status s = make_operation(api, state->operation, first.operation, second.operation, fast, scales))
+    return *s;
+  if (Status s = make_layout(api, state->a, first, p.l)) return *s;
+  if (Status s = make_layout(api, state->b, second, p.l)) return *s;
+  if (Status s = make_layout(api, state->d, library_operand(p.d, p.m, p.n, false), p.l)) return *s;
   if (Status s = ask_heuristic(api, *state)) return *s;
   return CublasLtMatmul(std::move(state));
 }
@@ -198,7 +223,8 @@ Status CublasLtMatmul::run(int candidate, const void* a, const void* b, void* d,
   const State& st = *state_;
   const CublasLtApi& api = st.library.api();
   const float alpha = 1, beta = 0;
-  const cublasStatus_t s = api.matmul(api.handle, st.operation, &alpha, b, st.a, a, st.b, &beta, d, st.d, d,
+  if (st.exchanged) std::swap(a, b);
+  const cublasStatus_t s = api.matmul(api.handle, st.operation, &alpha, a, st.a, b, st.b, &beta, d, st.d, d,
                                       st.d, &st.candidates[static_cast<size_t>(candidate)].algo, workspace,
                                       kCublasLtWorkspace, static_cast<cudaStream_t>(stream));
   if (s != CUBLAS_STATUS_SUCCESS) return refused("cublasLtMatmul", s);

@@ -20,7 +20,7 @@ int explain(const ProblemArguments& args) {
   if (!problem) return refuse(problem.error(), false);
   const Expected<Options> options = args.options();
   if (!options) return refuse(options.error(), false);
-  if (args.mnkl.empty()) {
+  if (!args.extents_given()) {
     print_rules();
     return kPass;
   }
@@ -38,7 +38,7 @@ int explain(const ProblemArguments& args) {
 
 void add_explain_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
-      "explain", "Without --mnkl, list the rules; with it, say which kernel would run and why");
+      "explain", "Without --mnkl or --mnk, list the rules; with them, say which kernel would run and why");
   const auto args = std::make_shared<ProblemArguments>();
   args->add_to(*command);
   command->callback([args, &exit_code] { exit_code = explain(*args); });

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -16,10 +17,10 @@ namespace {
 
 struct GemmArguments {
   ProblemArguments problem;
-  std::optional<double> tolerance;
-  int64_t warmup_iterations = 0, iterations = 1;
+  std::optional<double> tolerance, relative_tolerance;
+  std::optional<int64_t> warmup_iterations, iterations;
   bool skip_ref_check = false, use_cold_l2 = false, json = false;
-  std::string schedule = "fair", init = "normal", a_file, b_file, out, trace;
+  std::string schedule = "fair", init, a_file, b_file, out, trace;
   uint64_t seed = 0;
 
   void add_to(CLI::App& app);
@@ -27,19 +28,19 @@ struct GemmArguments {
 
 void GemmArguments::add_to(CLI::App& app) {
   problem.add_to(app);
-  app.add_option("--tolerance", tolerance, "Also check |D - reference| <= tolerance + 1e-3 |reference|");
+  app.add_option("--tolerance,--atol", tolerance,
+                 "Also check |D - reference| <= tolerance + rtol |reference|");
+  app.add_option("--rtol", relative_tolerance, "Of that check. Default: 1e-3, f32: 1e-5");
   app.add_option(both_spellings("warmup_iterations"), warmup_iterations,
-                 "GPU: launches before the timed ones")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.add_option("--iterations", iterations, "GPU: timed launches")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+                 "GPU: launches before the timed ones. Default: 0, f32: 2")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--iterations", iterations, "GPU: timed launches. Default: 1, f32: 100")
+      ->check(CLI::NonNegativeNumber);
   app.add_flag(both_spellings("skip_ref_check"), skip_ref_check, "Do not check the result");
   app.add_flag(both_spellings("use_cold_l2"), use_cold_l2, "GPU: rotate over more operands than fit in L2");
   app.add_option("--schedule", schedule, "Emulated: fair, random or adversarial")->capture_default_str();
   app.add_option("--seed", seed, "Of the data and of the emulated schedule")->capture_default_str();
-  app.add_option("--init", init, "normal, uniform, ones or integers")->capture_default_str();
+  app.add_option("--init", init, "normal, uniform, ones or integers (-5..4). Default: normal, f32: integers");
   app.add_option(both_spellings("a_file"), a_file,
                  "A from a .npy file, (M, K) or (L, M, K); quantised if need be");
   app.add_option(both_spellings("b_file"), b_file, "B from a .npy file, (N, K) or (L, N, K)");
@@ -57,14 +58,22 @@ Expected<emulator::SchedulePolicy> parse_schedule(const std::string& text) {
                "--schedule: '" + text + "' is not one of fair, random, adversarial"};
 }
 
+bool is_f32(const Problem& problem) { return problem.a.type == DType::f32; }
+
 /// The machine that `automatic` means for this problem: known before the extents, whose default depends on
 /// it.
-Device resolve(Device asked) {
+Device resolve(Device asked, Problem probe) {
   if (asked != Device::automatic) return asked;
-  Problem probe;
   probe.m = probe.n = probe.k = 128;
   const Status refused = can_run(probe, {.device = Device::gpu});
   return refused && refused->code == ErrorCode::no_device ? Device::emulator : Device::gpu;
+}
+
+/// M, N and K when nothing says what they are.
+std::array<int64_t, 3> default_extents(const Problem& problem, bool emulated) {
+  if (is_f32(problem)) return {256, 256, 64};
+  const int64_t cube = emulated ? 512 : 4096;
+  return {cube, cube, cube};
 }
 
 std::string describe(Device device, const PlanInfo& plan) {
@@ -80,20 +89,21 @@ Expected<GemmReport> run_gemm(const GemmArguments& args) {
   if (!problem) return problem.error();
   Expected<Options> options = args.problem.options();
   if (!options) return options.error();
-  const Expected<Init> init = parse_init(args.init);
+  const bool f32 = is_f32(*problem);
+  const Expected<Init> init = parse_init(!args.init.empty() ? args.init : f32 ? "integers" : "normal");
   if (!init) return init.error();
   const Expected<emulator::SchedulePolicy> schedule = parse_schedule(args.schedule);
   if (!schedule) return schedule.error();
 
   const bool automatic = options->device == Device::automatic;
-  options->device = resolve(options->device);
+  options->device = resolve(options->device, *problem);
   const bool emulated = options->device == Device::emulator;
   if (!args.trace.empty() && !emulated)
     return Error{ErrorCode::invalid_argument, "option.trace",
                  "--trace: only the emulated machine has a timeline"};
   const OperandSource source{args.a_file, args.b_file, *init, args.seed};
-  const bool given = !args.problem.mnkl.empty();
-  Expected<Operands> operands = read_operands(*problem, given, emulated ? 512 : 4096, source);
+  const bool given = args.problem.extents_given();
+  Expected<Operands> operands = read_operands(*problem, given, default_extents(*problem, emulated), source);
   if (!operands) return operands.error();
   const Expected<Plan> planned = plan(operands->problem, *options);
   if (!planned) return planned.error();
@@ -106,18 +116,26 @@ Expected<GemmReport> run_gemm(const GemmArguments& args) {
   if (!args.json) {
     if (emulated && automatic)
       fmt::print("No GPU that can run the kernels: running on the emulated machine.\n");
-    if (emulated && !given && args.a_file.empty() && args.b_file.empty())
+    if (emulated && !f32 && !given && args.a_file.empty() && args.b_file.empty())
       fmt::print("The emulated machine's default size is 512,512,512,1 (on a GPU: 4096,4096,4096,1).\n");
     print_configuration(report.problem, report.plan, report.device_name);
   }
-  const RunOptions how{
-      args.warmup_iterations, args.iterations, args.use_cold_l2, *schedule, args.seed, args.trace};
+  const RunOptions how{args.warmup_iterations.value_or(f32 ? 2 : 0),
+                       args.iterations.value_or(f32 ? 100 : 1),
+                       args.use_cold_l2,
+                       *schedule,
+                       args.seed,
+                       args.trace};
   Expected<RunResult> ran =
       emulated ? run_on_emulator(*planned, *operands, how) : run_on_gpu(*planned, *operands, how);
   if (!ran) return ran.error();
   report.run = *ran;
   if (!args.skip_ref_check) {
-    Expected<Verdict> verdict = judge(*operands, args.tolerance);
+    std::optional<Tolerance> tolerance;
+    if (args.tolerance || args.relative_tolerance)
+      tolerance =
+          Tolerance{args.tolerance.value_or(1e-3), args.relative_tolerance.value_or(f32 ? 1e-5 : 1e-3)};
+    Expected<Verdict> verdict = judge(*operands, tolerance);
     if (!verdict) return verdict.error();
     report.verdict = *verdict;
   }
@@ -129,7 +147,7 @@ Expected<GemmReport> run_gemm(const GemmArguments& args) {
 }  // namespace
 
 void add_gemm_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("gemm", "Run one FP8 GEMM and check every element against FP64");
+  CLI::App* command = app.add_subcommand("gemm", "Run one GEMM and check every element against FP64");
   const auto args = std::make_shared<GemmArguments>();
   args->add_to(*command);
   command->callback([args, &exit_code] {

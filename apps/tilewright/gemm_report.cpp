@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "arguments.h"
 #include "progress.h"
 #include "tilewright/numeric/traits.h"
 
@@ -66,7 +67,7 @@ double as_output(double value, DType type, bool saturate) {
   }
 }
 
-int64_t count_outside_tolerance(const Operands& o, const std::vector<double>& reference, double tolerance) {
+int64_t count_outside_tolerance(const Operands& o, const std::vector<double>& reference, const Tolerance& t) {
   const Problem& p = o.problem;
   const MatrixView d = o.d_view();
   int64_t failures = 0;
@@ -77,7 +78,7 @@ int64_t count_outside_tolerance(const Operands& o, const std::vector<double>& re
         const double want = as_output(reference[at], p.d.type, p.saturate),
                      got = value_at(d, d.index(b, i, j));
         const bool both_nan = std::isnan(want) && std::isnan(got);
-        if (!both_nan && want != got && !(std::abs(got - want) <= tolerance + 1e-3 * std::abs(want)))
+        if (!both_nan && want != got && !(std::abs(got - want) <= t.absolute + t.relative * std::abs(want)))
           ++failures;
       }
   return failures;
@@ -98,6 +99,10 @@ double bound_of_relative_error(const Problem& p, const AccumulationBound& bound,
   const double sums = factor * (bound.relative * std::sqrt(s2) + bound.absolute * root_count) / norm;
   return sums + (1 + sums) * rounding.relative + rounding.absolute * root_count / norm;
 }
+
+const char* a_major(const Problem& p) { return major_word(p.a.layout == Layout::row_major, "m"); }
+const char* b_major(const Problem& p) { return major_word(p.b.layout == Layout::column_major, "n"); }
+const char* c_major(const Problem& p) { return p.d.layout == Layout::row_major ? "n" : "m"; }
 
 const char* device_word(Device device) { return device == Device::gpu ? "gpu" : "emulator"; }
 const char* raster_word(schedule::Raster raster) {
@@ -121,8 +126,9 @@ void add_verdict(const Verdict& verdict, nlohmann::json& out) {
                             {"column", c.column},       {"got", c.got},
                             {"reference", c.reference}, {"bound", c.bound}};
   if (verdict.tolerance)
-    out["tolerance"] = {
-        {"atol", verdict.tolerance->tolerance}, {"rtol", 1e-3}, {"failures", verdict.tolerance->failures}};
+    out["tolerance"] = {{"atol", verdict.tolerance->tolerance.absolute},
+                        {"rtol", verdict.tolerance->tolerance.relative},
+                        {"failures", verdict.tolerance->failures}};
 }
 
 }  // namespace
@@ -132,7 +138,7 @@ double GemmReport::flops() const {
          static_cast<double>(problem.k) * static_cast<double>(problem.l);
 }
 
-Expected<Verdict> judge(const Operands& operands, std::optional<double> tolerance) {
+Expected<Verdict> judge(const Operands& operands, const std::optional<Tolerance>& tolerance) {
   const Problem& p = operands.problem;
   const ReferenceGemm reference = operands.reference();
   std::vector<double> d(static_cast<size_t>(p.m * p.n * p.l)), abs_sum(d.size());
@@ -142,7 +148,9 @@ Expected<Verdict> judge(const Operands& operands, std::optional<double> toleranc
   }
   const int64_t interval = p.accumulation == Accumulation::promoted ? p.interval : 0;
   // Kernels saturate 8-bit outputs only.
-  const ComparisonRules rules{wgmma_f32_bound(p.a.type, p.k, interval), p.saturate && bits_of(p.d.type) == 8};
+  const ComparisonRules rules{
+      p.a.type == DType::f32 ? fma_f32_bound(p.k) : wgmma_f32_bound(p.a.type, p.k, interval),
+      p.saturate && bits_of(p.d.type) == 8};
   Verdict verdict;
   Progress progress("comparing");
   verdict.comparison =
@@ -159,17 +167,25 @@ void print_configuration(const Problem& p, const PlanInfo& plan, const std::stri
   fmt::print("A: {}, B: {}, D: {} {}{}\n", long_name_of(p.a.type), long_name_of(p.b.type),
              long_name_of(p.d.type), p.d.layout == Layout::row_major ? "row-major" : "column-major",
              p.beta == 0 ? "" : fmt::format(", C: {}", long_name_of(p.c.type)));
-  fmt::print("accumulation: {}, promotion interval: {} MMAs, promotions per element: {}\n",
-             accumulation_word(p.accumulation), p.interval, plan.promotions);
+  fmt::print("A major: {}, B major: {}, C major: {}\n", a_major(p), b_major(p), c_major(p));
+  if (p.a.type == DType::f32) {
+    fmt::print("accumulation: FP32, one fused multiply-add after another; parts of K: {} at most\n",
+               plan.splits);
+  } else {
+    fmt::print("accumulation: {}, promotion interval: {} MMAs, promotions per element: {}\n",
+               accumulation_word(p.accumulation), p.interval, plan.promotions);
+  }
   fmt::print("alpha: {}, beta: {}, scale_a: {}, scale_b: {}, scale_d: {}\n", p.alpha, p.beta, p.scale_a,
              p.scale_b, p.scale_d);
   fmt::print("path: {}, {}\n", plan.path, plan.why);
-  fmt::print("tile: {}x{}x128, cluster: {}x{}, raster: {}, swizzle: {}, stages: {}\n", plan.tile.m,
-             plan.tile.n, plan.cluster.m, plan.cluster.n, raster_word(plan.raster), plan.swizzle,
+  fmt::print("tile: {}x{}x{}, cluster: {}x{}, raster: {}, swizzle: {}, stages: {}\n", plan.tile.m,
+             plan.tile.n, plan.tile_k, plan.cluster.m, plan.cluster.n, raster_word(plan.raster), plan.swizzle,
              plan.stages);
   fmt::print("grid: {} CTAs for {} tiles, {} bytes of shared memory each, {} loads, {} stores\n",
              plan.grid_ctas, plan.tiles, plan.shared_bytes, plan.tma_load ? "TMA" : "plain",
              plan.tma_store ? "TMA" : "plain");
+  if (plan.workspace_bytes > 0)
+    fmt::print("workspace: {} bytes, kernels of a run: {}\n", plan.workspace_bytes, plan.launches);
 }
 
 void print_result(const GemmReport& r) {
@@ -178,8 +194,10 @@ void print_result(const GemmReport& r) {
   }
   if (r.run.statistics) {
     const emulator::Statistics& s = *r.run.statistics;
-    fmt::print("emulated in {:.2f} s: {} wgmma, {} clusters, a barrier completed up to {} phases\n",
-               r.run.host_seconds, s.count(emulator::Op::wgmma), s.clusters, s.most_barrier_phases);
+    const std::string products =
+        r.problem.a.type == DType::f32 ? "" : fmt::format("{} wgmma, ", s.count(emulator::Op::wgmma));
+    fmt::print("emulated in {:.2f} s: {}{} clusters, a barrier completed up to {} phases\n",
+               r.run.host_seconds, products, s.clusters, s.most_barrier_phases);
   }
   if (!r.verdict) {
     fmt::print("not checked\n");
@@ -196,8 +214,8 @@ void print_result(const GemmReport& r) {
         c.failures, c.elements, c.batch, c.row, c.column, c.got, c.reference, c.bound);
   }
   if (r.verdict->tolerance)
-    fmt::print("{} of {} elements outside atol {} + rtol 1e-3\n", r.verdict->tolerance->failures, c.elements,
-               r.verdict->tolerance->tolerance);
+    fmt::print("{} of {} elements outside atol {} + rtol {}\n", r.verdict->tolerance->failures, c.elements,
+               r.verdict->tolerance->tolerance.absolute, r.verdict->tolerance->tolerance.relative);
   fmt::print("{}\n", r.passed() ? "PASS" : "FAIL");
 }
 
@@ -219,6 +237,9 @@ nlohmann::json to_json(const GemmReport& r) {
                      {"b_type", name_of(p.b.type)},
                      {"d_type", name_of(p.d.type)},
                      {"d_layout", p.d.layout == Layout::row_major ? "row" : "column"},
+                     {"a_major", a_major(p)},
+                     {"b_major", b_major(p)},
+                     {"c_major", c_major(p)},
                      {"accumulation", accumulation_word(p.accumulation)},
                      {"interval", p.interval},
                      {"promotions", plan.promotions},
@@ -235,7 +256,12 @@ nlohmann::json to_json(const GemmReport& r) {
                      {"tiles", plan.tiles},
                      {"grid_ctas", plan.grid_ctas},
                      {"tma_load", plan.tma_load},
-                     {"tma_store", plan.tma_store}};
+                     {"tma_store", plan.tma_store},
+                     {"splits", plan.splits},
+                     {"shared_tiles", plan.shared_tiles},
+                     {"repacked", {{"a", plan.repack_a}, {"b", plan.repack_b}}},
+                     {"workspace_bytes", plan.workspace_bytes},
+                     {"launches", plan.launches}};
   const std::optional<double> speed = tflops(r);
   out["time_us"] = r.run.time_us ? nlohmann::json(*r.run.time_us) : nlohmann::json();
   out["tflops"] = speed ? nlohmann::json(*speed) : nlohmann::json();

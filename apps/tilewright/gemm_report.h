@@ -12,9 +12,12 @@
 
 namespace tilewright::cli {
 
-/// The seed's check, |D - reference| <= tolerance + 1e-3 |reference|, which --tolerance adds.
+/// A check that --tolerance adds: |D - reference| <= absolute + relative |reference|.
+struct Tolerance {
+  double absolute = 0, relative = 1e-3;
+};
 struct ToleranceCheck {
-  double tolerance = 0;
+  Tolerance tolerance;
   int64_t failures = 0;
 };
 
@@ -28,7 +31,7 @@ struct Verdict {
 };
 
 /// Computes the reference and judges every element of D.
-Expected<Verdict> judge(const Operands& operands, std::optional<double> tolerance);
+Expected<Verdict> judge(const Operands& operands, const std::optional<Tolerance>& tolerance);
 
 struct GemmReport {
   Problem problem;

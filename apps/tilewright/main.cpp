@@ -10,7 +10,7 @@
 
 int main(int argc, char** argv) {
   using namespace tilewright;
-  CLI::App app("Matrix multiplication on Hopper tensor cores, and on an emulated one");
+  CLI::App app("Matrix multiplication on Hopper GPUs, and on an emulated one");
   app.require_subcommand(1);
   int exit_code = cli::kPass;
   cli::add_gemm_command(app, exit_code);

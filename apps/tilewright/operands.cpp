@@ -25,19 +25,29 @@ std::string text(const std::vector<int64_t>& shape) {
   return "(" + out + ")";
 }
 
-/// The bytes of an array in C order.
-std::vector<uint8_t> in_c_order(const std::vector<uint8_t>& codes, int64_t batches, int64_t rows,
-                                int64_t columns) {
-  std::vector<uint8_t> out(codes.size());
-  for (int64_t b = 0; b < batches; ++b)
-    for (int64_t i = 0; i < rows; ++i)
-      for (int64_t j = 0; j < columns; ++j)
-        out[static_cast<size_t>((b * rows + i) * columns + j)] =
-            codes[static_cast<size_t>(b + batches * (i + rows * j))];
+/// Elements between neighbours of a packed batch of matrices.
+MatrixShape packed(DType type, int64_t batches, int64_t rows, int64_t columns, Layout layout) {
+  const bool row = layout == Layout::row_major;
+  return {type, rows, columns, batches, row ? columns : 1, row ? 1 : rows, rows * columns};
+}
+
+/// The bytes of an array, moved from one order to another.
+std::vector<uint8_t> reordered(const std::vector<uint8_t>& bytes, const MatrixShape& from,
+                               const MatrixShape& to) {
+  const auto size = static_cast<size_t>(size_of(from.type));
+  std::vector<uint8_t> out(bytes.size());
+  const auto index = [](const MatrixShape& s, int64_t b, int64_t i, int64_t j) {
+    return static_cast<size_t>(b * s.batch_stride + i * s.row_stride + j * s.column_stride);
+  };
+  for (int64_t b = 0; b < from.batches; ++b)
+    for (int64_t i = 0; i < from.rows; ++i)
+      for (int64_t j = 0; j < from.columns; ++j)
+        std::memcpy(&out[index(to, b, i, j) * size], &bytes[index(from, b, i, j) * size], size);
   return out;
 }
 
-Expected<FileOperand> read_operand(const std::string& path, const char* axes, DType type) {
+/// `layout`: of the rows and K that the operand is wanted in.
+Expected<FileOperand> read_operand(const std::string& path, const char* axes, DType type, Layout layout) {
   Expected<NpyArray> array = read_npy(path);
   if (!array) return array.error();
   const std::vector<int64_t>& shape = array->shape;
@@ -49,7 +59,11 @@ Expected<FileOperand> read_operand(const std::string& path, const char* axes, DT
   out.batches = shape.size() == 3 ? shape[0] : 1;
   out.rows = shape[shape.size() - 2];
   out.k = shape[shape.size() - 1];
-  if (array->type == DType::u8) {
+  if (type == DType::f32 && array->type != DType::f32)
+    return Error{ErrorCode::io, "file.type",
+                 fmt::format("{}: elements of type {}, but f32 operands come from f32 files", path,
+                             name_of(array->type))};
+  if (array->type == type || (array->type == DType::u8 && type != DType::f32)) {
     out.codes = std::move(array->bytes);
   } else {
     Expected<QuantisedTensor> quantised =
@@ -58,7 +72,11 @@ Expected<FileOperand> read_operand(const std::string& path, const char* axes, DT
     out.codes = std::move(quantised->codes);
     out.scale = quantised->scale;
   }
-  if (array->fortran_order) out.codes = in_c_order(out.codes, out.batches, out.rows, out.k);
+  MatrixShape from = packed(type, out.batches, out.rows, out.k, Layout::row_major);
+  if (array->fortran_order)
+    from = {type, out.rows, out.k, out.batches, out.batches, out.batches * out.rows, 1};
+  if (array->fortran_order || layout == Layout::column_major)
+    out.codes = reordered(out.codes, from, packed(type, out.batches, out.rows, out.k, layout));
   return out;
 }
 
@@ -71,6 +89,10 @@ Status agree(const std::string& path, const char* name, int64_t in_file, bool kn
   return {};
 }
 
+Layout transposed(Layout layout) {
+  return layout == Layout::row_major ? Layout::column_major : Layout::row_major;
+}
+
 struct Files {
   FileOperand a, b;
 };
@@ -79,7 +101,7 @@ Expected<Files> read_files(Problem& p, bool extents_given, const OperandSource& 
   Files files;
   const bool have_a = !source.a_file.empty(), have_b = !source.b_file.empty();
   if (have_a) {
-    Expected<FileOperand> a = read_operand(source.a_file, "(M, K)", p.a.type);
+    Expected<FileOperand> a = read_operand(source.a_file, "(M, K)", p.a.type, p.a.layout);
     if (!a) return a.error();
     files.a = std::move(*a);
     if (Status s = agree(source.a_file, "M", files.a.rows, extents_given, p.m)) return *s;
@@ -88,7 +110,7 @@ Expected<Files> read_files(Problem& p, bool extents_given, const OperandSource& 
     p.scale_a *= files.a.scale;
   }
   if (have_b) {
-    Expected<FileOperand> b = read_operand(source.b_file, "(N, K)", p.b.type);
+    Expected<FileOperand> b = read_operand(source.b_file, "(N, K)", p.b.type, transposed(p.b.layout));
     if (!b) return b.error();
     files.b = std::move(*b);
     if (Status s = agree(source.b_file, "N", files.b.rows, extents_given, p.n)) return *s;
@@ -111,14 +133,9 @@ Expected<int64_t> bytes_of_operand(const char* name, int64_t batches, int64_t ro
   return static_cast<int64_t>(bytes);
 }
 
-MatrixShape packed(DType type, int64_t batches, int64_t rows, int64_t columns) {
-  return {type, rows, columns, batches, columns, 1, rows * columns};
-}
-
-/// Strides of a packed m x n matrix.
-MatrixView output_view(const std::vector<uint8_t>& bytes, DType type, const Problem& p, Layout layout) {
-  const bool row = layout == Layout::row_major;
-  return {bytes.data(), type, row ? p.n : 1, row ? 1 : p.m, p.m * p.n};
+MatrixView view(const std::vector<uint8_t>& bytes, const Operand& operand, int64_t rows, int64_t columns) {
+  const MatrixShape s = packed(operand.type, 1, rows, columns, operand.layout);
+  return {bytes.data(), operand.type, s.row_stride, s.column_stride, s.batch_stride};
 }
 
 }  // namespace
@@ -130,23 +147,23 @@ ReferenceGemm Operands::reference() const {
   r.n = p.n;
   r.k = p.k;
   r.batches = p.l;
-  r.a = {a.data(), p.a.type, p.k, 1, p.m * p.k};
-  r.b = {b.data(), p.b.type, 1, p.k, p.n * p.k};
-  r.c = output_view(c, p.c.type, p, p.c.layout);
+  r.a = view(a, p.a, p.m, p.k);
+  r.b = view(b, p.b, p.k, p.n);
+  r.c = view(c, p.c, p.m, p.n);
   r.alpha = double{p.alpha} * p.scale_a * p.scale_b;
   r.beta = p.beta;
   r.scale_d = p.scale_d;
   return r;
 }
 
-MatrixView Operands::d_view() const { return output_view(d, problem.d.type, problem, problem.d.layout); }
+MatrixView Operands::d_view() const { return view(d, problem.d, problem.m, problem.n); }
 
-Expected<Operands> read_operands(const Problem& problem, bool extents_given, int64_t default_extent,
-                                 const OperandSource& source) {
+Expected<Operands> read_operands(const Problem& problem, bool extents_given,
+                                 const std::array<int64_t, 3>& default_mnk, const OperandSource& source) {
   Operands out;
   out.problem = problem;
   Problem& p = out.problem;
-  if (!extents_given) p.m = p.n = p.k = default_extent;
+  if (!extents_given) p.m = default_mnk[0], p.n = default_mnk[1], p.k = default_mnk[2];
   Expected<Files> files = read_files(p, extents_given, source);
   if (!files) return files.error();
   out.a = std::move(files->a.codes);
@@ -166,15 +183,16 @@ Status fill_operands(Operands& out, const OperandSource& source) {
   if (!c) return c.error();
   if (source.a_file.empty()) {
     out.a.resize(static_cast<size_t>(*a));
-    fill_matrix(out.a.data(), packed(p.a.type, p.l, p.m, p.k), source.init, source.seed * 4 + 1);
+    fill_matrix(out.a.data(), packed(p.a.type, p.l, p.m, p.k, p.a.layout), source.init, source.seed * 4 + 1);
   }
   if (source.b_file.empty()) {
     out.b.resize(static_cast<size_t>(*b));
-    fill_matrix(out.b.data(), packed(p.b.type, p.l, p.n, p.k), source.init, source.seed * 4 + 2);
+    fill_matrix(out.b.data(), packed(p.b.type, p.l, p.n, p.k, transposed(p.b.layout)), source.init,
+                source.seed * 4 + 2);
   }
   if (p.beta != 0) {
     out.c.resize(static_cast<size_t>(*c));
-    fill_matrix(out.c.data(), packed(p.c.type, p.l, p.m, p.n), source.init, source.seed * 4 + 3);
+    fill_matrix(out.c.data(), packed(p.c.type, p.l, p.m, p.n, p.c.layout), source.init, source.seed * 4 + 3);
   }
   out.d.resize(static_cast<size_t>(*d), 0xFF);
   return {};

@@ -1,6 +1,7 @@
 // The matrices of one run in host memory, made from a seed or read from files.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,12 +14,13 @@ namespace tilewright::cli {
 
 /// Where the values come from.
 struct OperandSource {
-  std::string a_file, b_file;  // .npy: A is (M, K) or (L, M, K), B is (N, K) or (L, N, K)
+  std::string a_file, b_file;  // .npy: A is (M, K) or (L, M, K), B is (N, K) or (L, N, K); f32 as it is
   Init init = Init::normal;
   uint64_t seed = 0;
 };
 
-/// All matrices packed: A [l][m][k], B [l][n][k], C and D [l][m][n] or, column-major, [l][n][m].
+/// All matrices packed in the layout that the problem gives them: A [l][m][k] or, column-major, [l][k][m],
+/// and so on.
 struct Operands {
   Problem problem;  // the extents and the scales of quantised files filled in
   std::vector<uint8_t> a, b, c, d;
@@ -29,9 +31,9 @@ struct Operands {
 };
 
 /// The files, and the extents: those of `problem` if they were given, else those of the files, else
-/// `default_extent`. Errors: a file (unreadable, wrong rank, shape or type, extents that do not agree).
-Expected<Operands> read_operands(const Problem& problem, bool extents_given, int64_t default_extent,
-                                 const OperandSource& source);
+/// `default_mnk`. Errors: a file (unreadable, wrong rank, shape or type, extents that do not agree).
+Expected<Operands> read_operands(const Problem& problem, bool extents_given,
+                                 const std::array<int64_t, 3>& default_mnk, const OperandSource& source);
 /// The matrices that no file gave; D is poisoned (NaN). Errors: too large for this machine.
 Status fill_operands(Operands& operands, const OperandSource& source);
 

@@ -9,6 +9,11 @@ namespace {
 
 using emulator::Machine;
 
+Error no_memory(const char* name, size_t bytes) {
+  return {ErrorCode::out_of_range, "emulator.memory",
+          std::string(name) + ": no memory on the emulated machine for " + std::to_string(bytes) + " bytes"};
+}
+
 /// Machine memory with the contents of `bytes`; null (and no memory) for an empty operand.
 Expected<void*> place(Machine& machine, const std::vector<uint8_t>& bytes, const char* name, bool output) {
   if (bytes.empty()) return static_cast<void*>(nullptr);
@@ -17,10 +22,7 @@ Expected<void*> place(Machine& machine, const std::vector<uint8_t>& bytes, const
   options.writable = output;
   options.initialised = !output;
   void* memory = machine.allocate_global(bytes.size(), options);
-  if (memory == nullptr)
-    return Error{ErrorCode::out_of_range, "emulator.memory",
-                 std::string(name) + ": no memory on the emulated machine for " +
-                     std::to_string(bytes.size()) + " bytes"};
+  if (memory == nullptr) return no_memory(name, bytes.size());
   std::memcpy(memory, bytes.data(), bytes.size());
   return memory;
 }
@@ -46,12 +48,23 @@ Expected<RunResult> run_on_emulator(const Plan& plan, Operands& operands, const 
     if (!placed) return placed.error();
     memory[i] = *placed;
   }
+  const auto workspace_bytes = static_cast<size_t>(plan.workspace_bytes());
+  void* const workspace =
+      machine.allocate_global(workspace_bytes, {.name = "workspace", .initialised = false});
+  if (workspace == nullptr && workspace_bytes > 0) return no_memory("workspace", workspace_bytes);
   RunResult result;
   const auto start = std::chrono::steady_clock::now();
   {
     const Progress progress("emulating");
-    const Buffers buffers{.a = memory[0], .b = memory[1], .c = memory[2], .d = memory[3]};
-    if (Status s = plan.run(buffers, &machine)) return *s;
+    const Buffers buffers{
+        .a = memory[0], .b = memory[1], .c = memory[2], .d = memory[3], .workspace = workspace};
+    if (Status s = plan.run(buffers, &machine)) {
+      // The timeline up to a fault is what one wants to see of it.
+      if (settings.trace && s->code == ErrorCode::emulator)
+        if (Status unwritten = machine.write_trace(options.trace_file))
+          s->message += "; " + unwritten->message;
+      return *s;
+    }
   }
   result.host_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   result.statistics = machine.last_result().statistics;

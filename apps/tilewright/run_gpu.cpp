@@ -14,7 +14,9 @@ namespace {
 struct DeviceSet {
   GpuBuffer a, b, c, d;
 
-  Buffers buffers() const { return {.a = a.data(), .b = b.data(), .c = c.data(), .d = d.data()}; }
+  Buffers buffers(const GpuBuffer& workspace) const {
+    return {.a = a.data(), .b = b.data(), .c = c.data(), .d = d.data(), .workspace = workspace.data()};
+  }
 };
 
 Expected<DeviceSet> upload(const Operands& operands) {
@@ -55,8 +57,11 @@ Expected<RunResult> run_on_gpu(const Plan& plan, Operands& operands, const RunOp
     if (!set) return set.error();
     sets.push_back(std::move(*set));
   }
+  // Runs of one stream follow each other: they share it.
+  const Expected<GpuBuffer> workspace = GpuBuffer::allocate(static_cast<size_t>(plan.workspace_bytes()));
+  if (!workspace) return workspace.error();
   // The run that is checked comes first: the matrices are as they were made, and D is poisoned.
-  if (Status s = plan.run(sets[0].buffers(), stream->get())) return *s;
+  if (Status s = plan.run(sets[0].buffers(*workspace), stream->get())) return *s;
   if (Status s = stream->synchronize()) return *s;
   if (!operands.d.empty())
     if (Status s = sets[0].d.download(operands.d.data())) return *s;
@@ -64,7 +69,7 @@ Expected<RunResult> run_on_gpu(const Plan& plan, Operands& operands, const RunOp
   size_t next = 0;
   const auto enqueue = [&](int64_t runs) -> Status {
     for (int64_t i = 0; i < runs; ++i)
-      if (Status s = plan.run(sets[next++ % sets.size()].buffers(), stream->get())) return s;
+      if (Status s = plan.run(sets[next++ % sets.size()].buffers(*workspace), stream->get())) return s;
     return {};
   };
   RunResult result;

@@ -2,7 +2,7 @@
 //
 //   Problem problem{.m = 4096, .n = 4096, .k = 4096};
 //   Expected<Plan> p = plan(problem);            // binds shapes, picks a kernel
-//   if (p) p->run({.a = a, .b = b, .d = d}, stream);  // binds pointers, launches once
+//   if (p) p->run({.a = a, .b = b, .d = d}, stream);  // binds pointers, launches
 //
 // What cannot run is refused by plan() with the rule that is broken, the value found and the nearest legal
 // value.
@@ -41,16 +41,21 @@ enum class Accumulation : uint8_t {
 };
 
 /// What is to be computed. Extents may be zero: no output means no work, and K = 0 gives scale_d * beta * C.
+///
+/// A and B of e4m3 or e5m2 (in any mixture) are multiplied on the tensor cores, and D is any of these types,
+/// f16, bf16 or f32. A and B of f32 are multiplied by the ordinary cores, FP32 throughout (never TF32), and
+/// then C and D are f32 too.
 struct Problem {
   int64_t m = 0, n = 0, k = 0;
   int64_t l = 1;  // batches
-  // FP8 wants K-major operands: A row-major, B column-major ("TN").
+  // FP8 wants K-major operands: A row-major, B column-major ("TN"). f32 takes every layout.
   Operand a{};
   Operand b{.layout = Layout::column_major};
-  Operand c{.type = DType::f16};  // read only when beta is not zero; stored as D is
+  Operand c{.type = DType::f16};  // read only when beta is not zero; FP8: stored as D is
   Operand d{.type = DType::f16};
   float alpha = 1, beta = 0;
   float scale_a = 1, scale_b = 1, scale_d = 1;
+  // FP8 only, from here.
   Accumulation accumulation = Accumulation::promoted;
   /// MMAs (of 32 along K) between promotions: 1, 2 or a multiple of 4. Ignored by fast accumulation.
   int64_t interval = 4;
@@ -59,9 +64,13 @@ struct Problem {
 };
 
 enum class Device : uint8_t { automatic, gpu, emulator };
-/// automatic takes bulk tensor copies (TMA) where alignment allows them.
+/// automatic takes bulk tensor copies (TMA) where alignment allows them. f32: tma also repacks operands that
+/// bulk copies cannot address, automatic does where that is estimated to be faster.
 enum class LoadKind : uint8_t { automatic, tma, copy };
 enum class StoreKind : uint8_t { automatic, tma, direct };
+/// Who fills the stages of a kernel: a producer warpgroup (sm_90), or by asynchronous copies the threads that
+/// multiply (f32, sm_80 and later).
+enum class PipelineKind : uint8_t { automatic, producer, async };
 
 /// Rows and columns of D, in elements (tile) or in tiles (cluster).
 struct Shape2 {
@@ -82,13 +91,22 @@ struct Options {
   std::optional<int64_t> max_sms = std::nullopt;
   LoadKind load = LoadKind::automatic;
   StoreKind store = StoreKind::automatic;
+  PipelineKind pipeline = PipelineKind::automatic;
   /// Let the kernel start while the one before it in the stream drains (programmatic dependent launch).
   bool dependent_launch = true;
+  /// f32: cut K into about so many parts, which work side by side and are then added in order; 1: never.
+  /// Empty: the planner's choice, which may cut some tiles of D and not others.
+  std::optional<int64_t> splits = std::nullopt;
+  /// Bytes that Plan::workspace_bytes() may ask for at most; 0: neither parts of K nor repacked operands.
+  std::optional<int64_t> max_workspace = std::nullopt;
+  /// f32: only kernels without checks of M and N, whose tiles divide them. (Chosen anyway where they fit and
+  /// bulk copies load both operands.)
+  bool static_shape = false;
 };
 
 /// The pointers of one run, in the memory of the plan's device (host memory for the emulated machine). Device
-/// scalars may be null; where given they multiply their namesakes in Problem. C may equal D if both have the
-/// same type and strides.
+/// scalars may be null; where given they multiply their namesakes in Problem (f32: alpha and beta only). C
+/// may equal D if both have the same type and strides.
 struct Buffers {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -99,6 +117,9 @@ struct Buffers {
   const float* scale_a = nullptr;
   const float* scale_b = nullptr;
   const float* scale_d = nullptr;
+  /// Plan::workspace_bytes() bytes at a multiple of 256, of any contents; may be null when that is 0. Runs
+  /// that may overlap need one each.
+  void* workspace = nullptr;
 };
 
 /// What plan() chose. Tile and cluster are those of D as the caller sees it; a column-major D is computed as
@@ -106,7 +127,7 @@ struct Buffers {
 struct PlanInfo {
   Device device = Device::emulator;
   std::string kernel;  // name of the launched function
-  std::string path;    // instruction class of the products: "wgmma"
+  std::string path;    // instruction class of the products: "wgmma" or "simt"
   std::string why;     // one line: which kernel, and why
   Shape2 tile, cluster{1, 1};
   schedule::Raster raster = schedule::Raster::along_m;
@@ -116,11 +137,19 @@ struct PlanInfo {
   int64_t tiles = 0;         // output tiles, those added to fill clusters included
   int64_t grid_ctas = 0;     // 0: nothing to launch
   int64_t shared_bytes = 0;  // per CTA
+  int64_t tile_k = 0;        // elements of K in a stage
   int64_t group_tiles = 0;   // K tiles of 128 per promotion group; 0 for an interval shorter than a K tile
   /// Groups whose sums are added per element of D, ceil(K / (32 interval)), the first included; 1 for fast.
   int64_t promotions = 0;
   bool tma_load = false, tma_store = false;
   bool exchanged = false;  // D^T = B^T A^T
+  /// f32: the last so many tiles, in the order of the raster, are one row of K tiles that is cut into equal
+  /// pieces, one for each CTA; 0: every tile is computed by one CTA.
+  int64_t shared_tiles = 0;
+  int64_t splits = 1;                       // parts of K that are added for an element of D, at most
+  bool repack_a = false, repack_b = false;  // copied to the workspace in another order first
+  int64_t workspace_bytes = 0;
+  int launches = 0;  // kernels of one run
 };
 
 namespace detail {
@@ -132,12 +161,13 @@ struct PlanState;
 class Plan {
  public:
   const PlanInfo& info() const;
-  /// Bytes of device memory that run() needs besides the operands: none.
-  int64_t workspace_bytes() const { return 0; }
-  /// Launches exactly one kernel on `stream` (a cudaStream_t, or an emulator::Machine*; null is the default
-  /// one), or none when D is empty. Allocates nothing. A and B are not touched when K or alpha is zero; C is
-  /// not touched when beta is zero. Errors: a pointer that is null or less aligned than planned; a current
-  /// GPU other than the plan's; the launch's own.
+  /// Bytes of device memory that run() needs besides the operands, as Buffers::workspace. FP8: none.
+  int64_t workspace_bytes() const { return info().workspace_bytes; }
+  /// Launches one kernel on `stream` (a cudaStream_t, or an emulator::Machine*; null is the default one),
+  /// with another before it when operands are repacked and one after it when K is cut (PlanInfo::launches),
+  /// or none when D is empty. Allocates nothing. A and B are not touched when K or alpha is zero; C is not
+  /// touched when beta is zero. Errors: a pointer that is null or less aligned than planned; a current GPU
+  /// other than the plan's; the launch's own.
   Status run(const Buffers& buffers, void* stream = nullptr) const;
 
   explicit Plan(std::shared_ptr<const detail::PlanState> state) : state_(std::move(state)) {}

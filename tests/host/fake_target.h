@@ -41,11 +41,49 @@ inline kernels::Fp8KernelTable fake_kernels() {
   return {rows, static_cast<int>(std::size(rows))};
 }
 
+/// What the FP32 kernels were launched with, in order: the repacking kernel, the product, the fix-up.
+struct RecordedSimtLaunch {
+  enum class Kernel : uint8_t { repack, gemm, fixup } kernel;
+  kernels::SimtGemmParams gemm{};
+  kernels::SimtRepackParams repack{};
+  kernels::SimtLaunch launch{};
+};
+
+inline std::vector<RecordedSimtLaunch>& simt_launches() {
+  static thread_local std::vector<RecordedSimtLaunch> recorded;
+  return recorded;
+}
+
+template <RecordedSimtLaunch::Kernel Kernel>
+Status record_simt(const kernels::SimtGemmParams& params, const kernels::SimtLaunch& launch) {
+  simt_launches().push_back({Kernel, params, {}, launch});
+  return {};
+}
+inline Status record_repack(const kernels::SimtRepackParams& params, const kernels::SimtLaunch& launch) {
+  simt_launches().push_back({RecordedSimtLaunch::Kernel::repack, {}, params, launch});
+  return {};
+}
+
+inline kernels::SimtKernelTable fake_simt_kernels() {
+  using kernels::SimtLoad;
+  using kernels::SimtPipeline;
+#define TILEWRIGHT_SIMT_KERNEL(m, n, pipeline, a, b, whole)         \
+  {{m, n, SimtPipeline::pipeline, SimtLoad::a, SimtLoad::b, whole}, \
+   record_simt<RecordedSimtLaunch::Kernel::gemm>,                   \
+   record_simt<RecordedSimtLaunch::Kernel::fixup>},
+  static const kernels::SimtKernel rows[] = {
+#include "src/simt_kernels.def"
+  };
+#undef TILEWRIGHT_SIMT_KERNEL
+  return {rows, static_cast<int>(std::size(rows)), record_repack};
+}
+
 inline Target fake_gpu() {
   Target target;
   target.device = Device::gpu;
   target.sms = 132;
-  target.kernels = fake_kernels();
+  target.fp8 = fake_kernels();
+  target.simt = fake_simt_kernels();
   target.encode = encode_for_emulator;
   return target;
 }
@@ -65,12 +103,26 @@ inline Problem small_problem() {
   return p;
 }
 
+/// A f32 problem, all operands M/N-major and packed: bulk copies address them as they are.
+inline Problem simt_problem(int64_t m = 512, int64_t n = 768, int64_t k = 1024) {
+  Problem p;
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  p.a = {.type = DType::f32, .layout = Layout::column_major};
+  p.b = {.type = DType::f32};
+  p.c = {.type = DType::f32};
+  p.d = {.type = DType::f32};
+  return p;
+}
+
 /// Addresses that nothing reads.
 inline Buffers fake_buffers() {
   return {.a = reinterpret_cast<void*>(0x100000),
           .b = reinterpret_cast<void*>(0x200000),
           .c = reinterpret_cast<void*>(0x300000),
-          .d = reinterpret_cast<void*>(0x400000)};
+          .d = reinterpret_cast<void*>(0x400000),
+          .workspace = reinterpret_cast<void*>(0x500000)};
 }
 
 }  // namespace tilewright::testing

@@ -44,6 +44,20 @@ const Flip kFlips[] = {
        c.problem.c.type = DType::e4m3;
      },
      "C: type e4m3", "f16"},
+    {"type.f32", [](Case& c) { c.problem.b.type = DType::f32; }, "A: type e4m3", "f32"},
+    {"type.f32",
+     [](Case& c) {
+       c.problem = simt_problem();
+       c.problem.d.type = DType::f16;
+     },
+     "D: type f16", "f32"},
+    {"type.f32",
+     [](Case& c) {
+       c.problem = simt_problem();
+       c.problem.beta = 1;
+       c.problem.c.type = DType::bf16;
+     },
+     "C: type bf16", "f32"},
     {"type.d", [](Case& c) { c.problem.d.type = DType::s32; }, "D: type s32", "f16"},
     {"layout.k_major", [](Case& c) { c.problem.a.layout = Layout::column_major; }, "A: layout column_major",
      "row_major"},
@@ -139,6 +153,12 @@ const Flip kFlips[] = {
        c.options.cluster = Shape2{2, 1};
      },
      "cluster: 2x1", "1x1"},
+    {"cluster.copy",
+     [](Case& c) {
+       c.problem = simt_problem();
+       c.options.cluster = Shape2{1, 2};
+     },
+     "cluster: 1x2", "1x1"},
     {"cluster.resident",
      [](Case& c) {
        c.options.cluster = Shape2{2, 1};
@@ -159,6 +179,50 @@ const Flip kFlips[] = {
        c.options.stages = 5;
      },
      "stages: 5 of 49152 bytes", "4"},
+    {"stages.value",
+     [](Case& c) {
+       c.problem = simt_problem();
+       c.options.stages = 7;
+     },
+     "stages: 7 of", "3"},
+    {"splits.value", [](Case& c) { c.options.splits = 0; }, "splits: 0", "1"},
+    {"splits.value", [](Case& c) { c.options.splits = 2; }, "splits: 2", "1"},  // of an 8-bit product
+    {"workspace.limit", [](Case& c) { c.options.max_workspace = -1; }, "max_workspace: -1", "0"},
+    {"workspace.limit",
+     [](Case& c) {
+       c.problem = simt_problem(128, 128, 1024);
+       c.options.tile = Shape2{128, 128};
+       c.options.splits = 4;
+       c.options.max_workspace = 4 * 131072 - 1;
+     },
+     "max_workspace: 524287", "524288"},
+    {"workspace.limit",
+     [](Case& c) {
+       c.problem = simt_problem(128, 128, 1024);
+       c.problem.a.layout = Layout::row_major;
+       c.options.load = LoadKind::tma;
+       c.options.splits = 1;
+       c.options.max_workspace = 0;
+     },
+     "max_workspace: 0", "524288"},
+    {"shape.static", [](Case& c) { c.options.static_shape = true; }, "8-bit operands", "a dynamic one"},
+    {"shape.static",
+     [](Case& c) {
+       c.problem = simt_problem(512, 768, 1024);
+       c.options.static_shape = true;
+       c.options.load = LoadKind::copy;
+       c.options.tile = Shape2{64, 128};
+     },
+     "512x768x1024", "a dynamic shape"},
+    {"shape.static",
+     [](Case& c) {
+       c.problem = simt_problem(512, 767, 1000);
+       c.options.tile = Shape2{128, 128};
+       c.options.static_shape = true;
+     },
+     "512x767x1000", "512x768x1000"},
+    {"pipeline.built", [](Case& c) { c.options.pipeline = PipelineKind::async; }, "async with 8-bit operands",
+     "a producer warpgroup"},
     {"sms.value", [](Case& c) { c.options.max_sms = 0; }, "max_sms: 0", "1"},
     {"tiles.count",
      [](Case& c) {
@@ -177,11 +241,24 @@ const Flip kFlips[] = {
      "B: leading dimension 1032", "multiples of 16 bytes"},
     {"store.tma",
      [](Case& c) {
+       c.problem = simt_problem();
+       c.options.store = StoreKind::tma;
+     },
+     "D: f32", "direct stores"},
+    {"store.tma",
+     [](Case& c) {
        c.problem.d.ld = 769;
        c.options.store = StoreKind::tma;
      },
      "D: leading dimension 769", "multiples of 8 elements"},
-    {"device.gpu", [](Case& c) { c.target.kernels = {}; }, "", ""},  // see below: planned through gpu_target
+    {"device.gpu", [](Case& c) { c.target.capability = 80; }, "8-bit operands on compute capability 8.0",
+     "9.0"},
+    {"device.gpu",
+     [](Case& c) {
+       c.problem = simt_problem();
+       c.target.capability = 75;
+     },
+     "f32 operands on compute capability 7.5", "8.0 or later"},
     {"device.current", [](Case& c) { c.target.current_ordinal = [] { return Expected<int>(1); }; },
      "device: GPU 1 is current", "GPU 0"},
     {"pointer.null", [](Case& c) { c.buffers.b = nullptr; }, "B: null", "memory"},
@@ -205,16 +282,39 @@ const Flip kFlips[] = {
        c.buffers.c = c.buffers.d;
      },
      "another type or stride", "C's type and strides"},
+    {"pointer.workspace",
+     [](Case& c) {
+       c.problem = simt_problem(128, 128, 1024);
+       c.options.splits = 4;
+       c.buffers.workspace = nullptr;
+     },
+     "workspace: null", "bytes at a multiple of 256"},
+    {"pointer.workspace",
+     [](Case& c) {
+       c.problem = simt_problem(128, 128, 1024);
+       c.options.splits = 4;
+       c.buffers.workspace = reinterpret_cast<void*>(0x500080);
+     },
+     "workspace: address is 128 modulo 256", "bytes at a multiple of 256"},
+    {"scale.device",
+     [](Case& c) {
+       c.problem = simt_problem();
+       c.buffers.scale_a = reinterpret_cast<const float*>(0x600000);
+     },
+     "scale_a: a device pointer", "null"},
 };
 
-TEST(GemmRules, the_problem_that_each_flip_breaks_runs) {
-  const Status s = outcome(Case{});
-  EXPECT_FALSE(s) << s->message;
+TEST(GemmRules, the_problems_that_each_flip_breaks_run) {
+  for (const Problem& problem : {small_problem(), simt_problem()}) {
+    Case c;
+    c.problem = problem;
+    const Status s = outcome(c);
+    EXPECT_FALSE(s) << s->message;
+  }
 }
 
 TEST(GemmRules, each_broken_rule_is_named_with_the_value_found_and_the_nearest_legal_one) {
   for (const Flip& flip : kFlips) {
-    if (flip.rule == std::string("device.gpu")) continue;
     Case c;
     flip.breaks(c);
     const Status s = outcome(c);
@@ -236,18 +336,16 @@ TEST(GemmRules, every_rule_of_the_table_is_flipped) {
 
 TEST(GemmRules, a_gpu_that_is_absent_old_or_not_built_for_is_refused) {
   const GpuLimits h200{.ordinal = 0, .major = 9, .minor = 0, .sms = 132, .l2_bytes = 0};
-  EXPECT_TRUE(gpu_target(h200, fake_kernels()).has_value());
-  GpuLimits ampere = h200;
-  ampere.major = 8;
+  ASSERT_TRUE(gpu_target(h200, fake_kernels(), {}).has_value());
+  EXPECT_EQ(gpu_target(h200, fake_kernels(), {})->capability, 90);
   const auto expect_refused = [](const Expected<Target>& target, const std::string& found) {
     ASSERT_FALSE(target);
     EXPECT_EQ(target.error().rule, "device.gpu");
     EXPECT_EQ(target.error().code, ErrorCode::no_device);
     EXPECT_NE(target.error().message.find(found), std::string::npos) << target.error().message;
   };
-  expect_refused(gpu_target(ampere, fake_kernels()), "compute capability 8.0");
-  expect_refused(gpu_target(h200, {}), "no kernels in this build");
-  expect_refused(gpu_target(Error{ErrorCode::no_device, "x", "no driver"}, fake_kernels()), "no driver");
+  expect_refused(gpu_target(h200, {}, {}), "no kernels in this build");
+  expect_refused(gpu_target(Error{ErrorCode::no_device, "x", "no driver"}, fake_kernels(), {}), "no driver");
 }
 
 TEST(Case, C92_what_is_planned_runs_and_what_is_refused_gives_its_reason) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "tests/kernels/simt_model.h"
 #include "tests/kernels/text.h"
 #include "tilewright/emulator/tensor_core.h"
 #include "tilewright/numeric/element.h"
@@ -33,7 +34,7 @@ bool same_element(DType type, uint64_t left, uint64_t right) {
   return std::isnan(load_element(&left, type, 0)) && std::isnan(load_element(&right, type, 0));
 }
 
-Expectation::Expectation(const GemmCase& c, const HostOperands& operands)
+Expectation::Expectation(const GemmCase& c, const HostOperands& operands, const PlanInfo& plan)
     : case_(c), operands_(operands), factors_(factors_of(c)) {
   const Problem& p = c.problem;
   gemm_.m = p.m;
@@ -51,13 +52,17 @@ Expectation::Expectation(const GemmCase& c, const HostOperands& operands)
   reference_.resize(elements);
   magnitude_.resize(elements);
   static_cast<void>(reference_gemm(gemm_, reference_.data(), magnitude_.data()));  // the extents are legal
-  if (c.check_model) run_model();
+  if (c.check_model) run_model(plan);
 }
 
-void Expectation::run_model() {
+void Expectation::run_model(const PlanInfo& plan) {
   const Problem& p = case_.problem;
   sums_.assign(static_cast<size_t>(p.m * p.n * p.l), 0.0f);
   if (!factors_.reads_ab) return;
+  if (p.a.type == DType::f32) {
+    sums_ = simt_sums(plan, p, operands_.a.view(), operands_.b.view());
+    return;
+  }
   const OperandShape &a = operands_.a.shape, &b = operands_.b.shape;
   emulator::ModelGemm model;
   model.a_type = mma_type(a.type);
@@ -82,7 +87,10 @@ Comparison Expectation::compare_with_reference(const std::vector<uint8_t>& d) co
   MatrixView got = operands_.d.view();
   got.data = d.data();
   ComparisonRules rules;
-  rules.accumulation = wgmma_f32_bound(p.a.type, p.k, p.accumulation == Accumulation::fast ? 0 : p.interval);
+  rules.accumulation =
+      p.a.type == DType::f32
+          ? fma_f32_bound(p.k)
+          : wgmma_f32_bound(p.a.type, p.k, p.accumulation == Accumulation::fast ? 0 : p.interval);
   rules.saturate = p.saturate && bits_of(p.d.type) == 8;
   return compare(gemm_, reference_.data(), magnitude_.data(), got, rules);
 }

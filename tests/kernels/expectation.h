@@ -1,4 +1,5 @@
-// What D of a GEMM case should be: FP64 with bounds, and the model of the tensor core bit for bit.
+// What D of a GEMM case should be: FP64 with bounds, and bit for bit the model of the tensor core, or for f32
+// the chains of fused multiply-adds that the plan promises.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ namespace tilewright::testing {
 
 class Expectation {
  public:
-  Expectation(const GemmCase& c, const HostOperands& operands);
+  Expectation(const GemmCase& c, const HostOperands& operands, const PlanInfo& plan);
 
   /// `d`: D's elements with the strides of operands.d.
   Comparison compare_with_reference(const std::vector<uint8_t>& d) const;
@@ -20,7 +21,7 @@ class Expectation {
   std::string compare_with_model(const std::vector<uint8_t>& d) const;
 
  private:
-  void run_model();
+  void run_model(const PlanInfo& plan);
   uint64_t model_bits(int64_t batch, int64_t row, int64_t column) const;
 
   const GemmCase& case_;

@@ -64,7 +64,11 @@ void for_each_element(const OperandShape& s, F&& f) {
 class CaseRun {
  public:
   CaseRun(const GemmCase& c, TestMachine& machine, const Plan& plan)
-      : case_(c), machine_(machine), plan_(plan), operands_(make_operands(c)), expected_(case_, operands_) {}
+      : case_(c),
+        machine_(machine),
+        plan_(plan),
+        operands_(make_operands(c)),
+        expected_(case_, operands_, plan.info()) {}
 
   void run(CaseResult& result) {
     const GemmCase::Offsets& at = case_.offset;
@@ -73,13 +77,19 @@ class CaseRun {
     Block c(machine_, "C", static_cast<size_t>(at.c), operands_.c.bytes, false);
     Block d(machine_, "D", static_cast<size_t>(at.d), operands_.d.bytes, true);
     Block scalars(machine_, "scalars", 0, scalar_bytes(), false);
-    if (!a.valid() || !b.valid() || !c.valid() || !d.valid() || !scalars.valid())
+    const std::vector<uint8_t> unknown(static_cast<size_t>(plan_.workspace_bytes()), 0xFF);  // NaN
+    Block workspace(machine_, "workspace", 0, unknown, true);
+    if (!a.valid() || !b.valid() || !c.valid() || !d.valid() || !scalars.valid() || !workspace.valid())
       return fail(result, "no memory for the operands");
 
     Buffers buffers{.a = a.base(), .b = b.base(), .c = case_.in_place ? d.base() : c.base(), .d = d.base()};
+    if (plan_.workspace_bytes() > 0) buffers.workspace = workspace.base();
     if (case_.device_scalars) {
       const auto* factor = static_cast<const float*>(scalars.base());
       buffers.alpha = factor, buffers.beta = factor + 1;
+    }
+    if (case_.device_scalars && case_.problem.a.type != DType::f32) {
+      const auto* factor = static_cast<const float*>(scalars.base());
       buffers.scale_a = factor + 2, buffers.scale_b = factor + 3, buffers.scale_d = factor + 4;
     }
     for (int attempt = 0; attempt < case_.runs && result.failure.empty(); ++attempt) {
@@ -94,6 +104,9 @@ class CaseRun {
       check_unchanged(result, "A", a, operands_.a);
       check_unchanged(result, "B", b, operands_.b);
       check_unchanged(result, "C", c, operands_.c);
+      std::vector<uint8_t> scratch;
+      const Expected<bool> kept = workspace.read(scratch);
+      if (!kept || !*kept) fail(result, "bytes around the workspace have changed");
     }
   }
 
@@ -238,6 +251,10 @@ std::string describe(const GemmCase& c) {
   if (o.swizzle) s += text(", swizzle ", *o.swizzle);
   if (o.stages) s += text(", stages ", *o.stages);
   if (o.max_sms) s += text(", SMs ", *o.max_sms);
+  if (o.splits) s += text(", splits ", *o.splits);
+  if (o.max_workspace) s += text(", workspace ", *o.max_workspace);
+  if (o.pipeline != PipelineKind::automatic)
+    s += o.pipeline == PipelineKind::async ? ", pipeline async" : ", pipeline producer";
   if (o.load != LoadKind::automatic) s += o.load == LoadKind::tma ? ", load tma" : ", load copy";
   if (o.store != StoreKind::automatic) s += o.store == StoreKind::tma ? ", store tma" : ", store direct";
   return s + text(", data ", name_of(c.data), ", seed ", c.seed);

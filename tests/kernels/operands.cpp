@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <limits>
 
 #include "src/matrix_init.h"
 #include "tilewright/numeric/element.h"
@@ -18,17 +19,30 @@ std::array<uint8_t, 6> special_codes(DType type) {
   return {0x7E, 0x80, 0x7C, 0x7B, 0x01, 0xFC};
 }
 
+constexpr std::array<float, 6> kSpecialFloats{
+    std::numeric_limits<float>::quiet_NaN(),
+    -0.0f,
+    std::numeric_limits<float>::infinity(),
+    1e30f,  // the largest number would overflow on its way to an infinity of the other sign
+    std::numeric_limits<float>::denorm_min(),
+    -std::numeric_limits<float>::infinity()};
+
 /// One special code in every seventh row, or column of B.
 void plant_specials(HostOperand& o, bool along_columns) {
   const OperandShape& s = o.shape;
   const int64_t lines = along_columns ? s.columns : s.rows, depth = along_columns ? s.rows : s.columns;
-  if (bits_of(s.type) != 8 || depth == 0) return;
+  if (depth == 0) return;
   const auto codes = special_codes(s.type);
   for (int64_t batch = 0; batch < s.batches; ++batch) {
     for (int64_t line = 3; line < lines; line += 7) {
       const int64_t at = (line * 37 + batch) % depth;
       const int64_t index = along_columns ? s.index(batch, at, line) : s.index(batch, line, at);
-      o.bytes[static_cast<size_t>(index)] = codes[static_cast<size_t>(line / 7 + batch) % codes.size()];
+      const size_t which = static_cast<size_t>(line / 7 + batch) % codes.size();
+      if (s.type == DType::f32) {
+        store_element(o.bytes.data(), s.type, index, kSpecialFloats[which], false);
+      } else {
+        o.bytes[static_cast<size_t>(index)] = codes[which];
+      }
     }
   }
 }

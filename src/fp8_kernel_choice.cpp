@@ -2,9 +2,10 @@
 #include <cstdlib>
 #include <vector>
 
+#include "src/fp8_plan.h"
 #include "src/gemm_heuristic.h"
-#include "src/gemm_plan.h"
 #include "src/gemm_rules.h"
+#include "src/plan_text.h"
 
 namespace tilewright {
 namespace {
@@ -13,11 +14,7 @@ using kernels::Fp8Kernel;
 using kernels::Fp8KernelId;
 using kernels::Load;
 
-constexpr int kEmulatedModelSms = 132;  // an H200: the chip whose choices the emulated machine shows
 constexpr int64_t kMmasPerTile = kernels::kFp8TileK / 32;
-
-std::string text(int64_t value) { return std::to_string(value); }
-std::string text(Shape2 s) { return text(s.m) + "x" + text(s.n); }
 
 /// K tiles, and how long an interval is in them.
 struct Promotion {
@@ -54,10 +51,10 @@ Status check_interval(int64_t interval) {
 
 /// Why an operand cannot take bulk copies, or nothing.
 std::string bulk_obstacle(const KernelOperand& o) {
-  if (o.bulk) return "";
+  if (o.bulk_along_k) return "";
   const std::string name(1, o.name);
   if (o.alignment < 16) return name + ": base aligned to " + text(o.alignment);
-  if (o.rows > 1 && o.ld % 16 != 0) return name + ": leading dimension " + text(o.ld);
+  if (o.rows > 1 && o.row_stride % 16 != 0) return name + ": leading dimension " + text(o.row_stride);
   return name + ": batch stride " + text(o.batch_stride);
 }
 
@@ -85,7 +82,7 @@ Expected<bool> choose_store(const KernelProblem& p, StoreKind asked, std::string
     std::string found = "rows of " + text(p.n) + " elements";
     if (p.d_alignment < 16) found = "base aligned to " + text(p.d_alignment);
     if (p.d_alignment >= 16 && p.n * size % 16 == 0)
-      found = "leading dimension " + text(p.d_ld) + ", batch stride " + text(p.d_batch_stride) + " of " +
+      found = "leading dimension " + text(p.d.row) + ", batch stride " + text(p.d.batch) + " of " +
               text(size) + " bytes";
     return broken(RuleId::store_tma, "D", found,
                   "multiples of " + text(16 / size) + " elements, or direct stores");
@@ -113,8 +110,8 @@ Expected<std::vector<const Fp8Kernel*>> candidates(const Target& target, const K
                                                    const std::optional<Shape2>& tile) {
   std::vector<const Fp8Kernel*> typed, promoting, fitting;
   const int out_bytes = bits_of(p.d_type) / 8;
-  for (int i = 0; i < target.kernels.count; ++i) {
-    const Fp8Kernel& k = target.kernels.kernels[i];
+  for (int i = 0; i < target.fp8.count; ++i) {
+    const Fp8Kernel& k = target.fp8.kernels[i];
     if (k.id.a == p.a.type && k.id.b == p.b.type && k.id.out_bytes == out_bytes && k.id.load == load)
       typed.push_back(&k);
   }
@@ -140,14 +137,16 @@ Expected<std::vector<const Fp8Kernel*>> candidates(const Target& target, const K
 
 }  // namespace
 
-Expected<KernelChoice> choose_kernel(const Target& target, const KernelProblem& p, const Problem& asked,
-                                     const Options& options) {
-  KernelChoice choice;
+Expected<Fp8Choice> choose_fp8_kernel(const PlanRequest& request) {
+  const KernelProblem& p = request.problem;
+  const Problem& asked = request.asked;
+  const Options& options = request.options;
+  Fp8Choice choice;
   Promotion promotion;
   promotion.promoted = asked.accumulation == Accumulation::promoted;
   promotion.interval = asked.interval;
-  promotion.k_tiles = (p.k + kernels::kFp8TileK - 1) / kernels::kFp8TileK;
-  promotion.covers_k = asked.interval >= (p.k + 31) / 32;
+  promotion.k_tiles = ceil_div(p.k, kernels::kFp8TileK);
+  promotion.covers_k = asked.interval >= ceil_div(p.k, 32);
   if (promotion.promoted)
     if (Status s = check_interval(asked.interval)) return *s;
   std::string why;
@@ -155,7 +154,8 @@ Expected<KernelChoice> choose_kernel(const Target& target, const KernelProblem& 
   if (!load) return load.error();
   const Expected<bool> store = choose_store(p, options.store, why);
   if (!store) return store.error();
-  Expected<std::vector<const Fp8Kernel*>> found = candidates(target, p, promotion, *load, options.tile);
+  Expected<std::vector<const Fp8Kernel*>> found =
+      candidates(request.target, p, promotion, *load, options.tile);
   if (!found) return found.error();
   // A kernel without a temporary accumulator is the better one for fast accumulation.
   std::stable_partition(found->begin(), found->end(), [](const Fp8Kernel* k) { return !k->id.promoted; });
@@ -163,7 +163,7 @@ Expected<KernelChoice> choose_kernel(const Target& target, const KernelProblem& 
   std::vector<TileChoice> tiles;
   for (const Fp8Kernel* k : *found)
     tiles.push_back({k->id.tile_m, k->id.tile_n, k->id.promoted && promotion.promoted});
-  const int sms = target.sms > 0 ? target.sms : kEmulatedModelSms;
+  const int sms = request.target.model_sms();
   const TilingQuery query{p.m, p.n, p.k, p.l, sms, promotion.promoted};
   choice.kernel = (*found)[static_cast<size_t>(choose_tile(query, tiles))];
   choice.tma_store = *store;
@@ -171,7 +171,6 @@ Expected<KernelChoice> choose_kernel(const Target& target, const KernelProblem& 
   choice.why = options.tile ? "tile as asked"
                             : "lowest modelled time of " + text(static_cast<int64_t>(tiles.size())) +
                                   " kernels on " + text(sms) + " SMs";
-  if (p.exchanged) choice.why += ", D column-major: computed as D^T";
   if (!why.empty()) choice.why += ", " + why;
   return choice;
 }

@@ -1,0 +1,143 @@
+// A whole persistent FP32 GEMM loop inside a kernel, on sm_90: a producer warpgroup fills a ring of stages,
+// another multiplies. Two CTAs share an SM, so that one's epilogue runs beside the other's main loop.
+#pragma once
+
+#include "tilewright/arch/grid_dependency.h"
+#include "tilewright/arch/index.h"
+#include "tilewright/arch/mbarrier.h"
+#include "tilewright/arch/named_barrier.h"
+#include "tilewright/arch/registers.h"
+#include "tilewright/arch/shared.h"
+#include "tilewright/arch/tma.h"
+#include "tilewright/arch/warp.h"
+#include "tilewright/mainloop/ring.h"
+#include "tilewright/mainloop/simt_loads.h"
+#include "tilewright/pipeline/simt_config.h"
+
+namespace tilewright {
+inline namespace TILEWRIGHT_MODE {
+namespace pipeline {
+
+/// For kernels launched with kPlan.threads threads and kPlan.shared_bytes of dynamic shared memory. All
+/// threads of all CTAs call run() once. The last warpgroup produces. Registers (256 threads, 128 at entry,
+/// two CTAs an SM): 32 or 48 for a producing thread, 224 or 208 for a computing one.
+template <class Config, class Function>
+class SimtProducerPipeline {
+ public:
+  TILEWRIGHT_DEVICE SimtProducerPipeline(const kernels::SimtGemmParams& params, const Function& function)
+      : p_(params), function_(function) {}
+
+  TILEWRIGHT_DEVICE void run() const {
+    const uint32_t shared = arch::shared_address(arch::dynamic_shared_memory());
+    const mainloop::Ring ring(shared + kStages * kStageBytes, kStages);
+    if (arch::thread_index().x == 0) {
+      ring.init(Loads::kThreads, kConsumers / 32);
+      name_simt_stages<Config>(shared);
+      prefetch_maps();
+    }
+    arch::sync_threads();
+    arch::launch_dependents();
+    arch::grid_dependency_wait();
+    if (arch::warp_index() >= kConsumers / 32) {
+      produce(ring, Loads{shared});
+    } else {
+      compute(ring, shared);
+    }
+  }
+
+ private:
+  using Loads = mainloop::SimtLoads<Config>;
+  using Tile = typename Config::Tile;
+  static constexpr uint32_t kStages = static_cast<uint32_t>(Config::kPlan.stages);
+  static constexpr uint32_t kStageBytes = Config::kPlan.stage_bytes;
+  static constexpr uint32_t kConsumers = Config::kPlan.consumers;
+  static constexpr uint32_t kBlockK = 8;  // unrolled
+  static constexpr uint32_t kBlocks = Loads::kTileK / kBlockK;
+
+  TILEWRIGHT_DEVICE void produce(const mainloop::Ring& ring, const Loads& loads) const {
+    arch::name_role("producer");
+    arch::setmaxnreg_dec<Config::kPlan.producer_registers>();
+    const uint32_t thread = arch::thread_index().x - kConsumers;
+    if (thread >= Loads::kThreads) return;
+    mainloop::RingPosition at;
+    kernels::SimtWork todo = simt_work(p_);
+    kernels::SimtSegment segment;
+    TILEWRIGHT_NO_UNROLL
+    while (todo.take(p_, segment)) {
+      loads.load_tile(p_, ring, at, p_.tiles.tile(segment.tile, 0), segment.first, segment.count, thread);
+    }
+  }
+
+  TILEWRIGHT_DEVICE void compute(const mainloop::Ring& ring, uint32_t shared) const {
+    arch::name_role("consumer");
+    arch::setmaxnreg_inc<256 - Config::kPlan.producer_registers>();
+    const uint32_t thread = arch::thread_index().x;
+    const SimtEpilogue<Config, Function> epilogue(p_, function_, thread);
+    const uint32_t a = shared + 4 * Tile::row(thread);
+    const uint32_t b = shared + Loads::kBytesA + 4 * Tile::column(thread);
+    mainloop::RingPosition at;
+    kernels::SimtWork todo = simt_work(p_);
+    kernels::SimtSegment segment;
+    TILEWRIGHT_NO_UNROLL
+    while (todo.take(p_, segment)) {
+      typename Tile::Accumulators acc;
+      Tile::clear(acc);
+      if (segment.count != 0) multiply(acc, ring, at, a, b, segment.count);
+      finish_segment(p_, epilogue, acc, segment);
+    }
+  }
+
+  /// The K loop of one segment. Operands of the next k are loaded while those of this one are multiplied,
+  /// also from one stage to the next; a stage is released after the multiplications that use its last
+  /// operands.
+  TILEWRIGHT_DEVICE static void multiply(typename Tile::Accumulators& acc, const mainloop::Ring& ring,
+                                         mainloop::RingPosition& at, uint32_t a0, uint32_t b0,
+                                         uint32_t k_tiles) {
+    typename Tile::Fragment f[2];
+    ring.wait(at);
+    uint32_t a = a0 + at.stage * kStageBytes, b = b0 + at.stage * kStageBytes;
+    Tile::load(f[0], a, b, 0);
+    TILEWRIGHT_NO_UNROLL
+    for (uint32_t kt = 0; kt < k_tiles; ++kt) {
+      TILEWRIGHT_NO_UNROLL
+      for (uint32_t block = 0; block < kBlocks; ++block) {
+        TILEWRIGHT_UNROLL
+        for (uint32_t k = 0; k + 1 < kBlockK; ++k) {
+          Tile::load(f[(k + 1) % 2], a, b, k + 1);
+          Tile::multiply(acc, f[k % 2]);
+        }
+        a += 4 * kBlockK * Config::kPlan.pitch_a;
+        b += 4 * kBlockK * Config::kPlan.pitch_b;
+        const bool stage_ends = block + 1 == kBlocks;
+        const mainloop::RingPosition previous = at;
+        if (stage_ends) {
+          at.advance(kStages);
+          if (kt + 1 < k_tiles) {
+            ring.wait(at);
+            a = a0 + at.stage * kStageBytes;
+            b = b0 + at.stage * kStageBytes;
+          }
+        }
+        if (!stage_ends || kt + 1 < k_tiles) Tile::load(f[0], a, b, 0);
+        Tile::multiply(acc, f[1]);
+        if (stage_ends) {
+          arch::sync_warp();
+          if (arch::lane_index() == 0) arch::mbarrier_arrive(ring.empty + 8 * previous.stage);
+        }
+      }
+    }
+  }
+
+  TILEWRIGHT_DEVICE void prefetch_maps() const {
+    if (p_.k_tiles == 0) return;
+    if (!Loads::kGatherA) arch::prefetch_tensor_map(&p_.a_map);
+    if (!Loads::kGatherB) arch::prefetch_tensor_map(&p_.b_map);
+  }
+
+  const kernels::SimtGemmParams& p_;
+  const Function& function_;
+};
+
+}  // namespace pipeline
+}  // namespace TILEWRIGHT_MODE
+}  // namespace tilewright
