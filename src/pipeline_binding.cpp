@@ -139,6 +139,7 @@ TensorMapSpec map_spec(const OperandView& v, const OperandRules& rules) {
 
 pipeline_status encode_operand(const OperandView& v, const OperandRules& rules, EncodeFunction encode,
                                TensorMap& map) {
+  if (!rules.bulk) return {};
   const Expected<TensorMap> encoded = encode(map_spec(v, rules));
   if (!encoded) {
     const bool device = encoded.error().code == ErrorCode::no_device;
@@ -183,7 +184,7 @@ pipeline_status cluster_grid_error(uint32_t tiles_m, uint32_t tiles_n, uint32_t 
 
 pipeline_status bind_output(const OperandView& c, Element element, const SlabPlan& plan,
                             EncodeFunction encode, TensorMap& map) {
-  OperandRules rules{'C', element, row_major, 16, {}};
+  OperandRules rules{'C', element, row_major, 16, {}, true};
   rules.layout.element_bytes = static_cast<uint32_t>(bytes_of(element));
   rules.layout.width = plan.width;
   rules.layout.swizzle = tiles::detail::swizzle_of_width(plan.width);

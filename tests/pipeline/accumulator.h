@@ -1,6 +1,7 @@
 // The ways to get a result out of an accumulator, on tiles that are whole and on tiles that are not.
 #include <array>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "tests/pipeline/gemm_case.h"
@@ -294,6 +295,70 @@ TEST_F(PipelineAccumulator, a_reusable_one_adds_up_until_it_is_read_or_discarded
     for (int64_t n = 0; n < kN; ++n) ASSERT_EQ(c.at(m, n, 0), 12 * problem.at(m, n)) << m << ", " << n;
   }
   expect_padding_untouched(c);
+}
+
+// ---- conversions to integers
+
+template <class Out>
+TILEWRIGHT_GLOBAL void TILEWRIGHT_LAUNCH_BOUNDS(Handle::max_threads_per_block)
+    halves_kernel(Out out, const TILEWRIGHT_GRID_CONSTANT Handle pipeline) {
+  TILEWRIGHT_SHARED(shared, Handle::buffer_alignment());
+  auto tile = pipeline.get_tile(shared, blockIdx.x, blockIdx.y);
+  tile.execute([&](auto& accumulator) {
+    accumulator.process_and_store(get_tile(out, D::c_shape, blockIdx.x, blockIdx.y), [](float value) {
+      return value == 4 ? (value - value) / (value - value) : value * 12.5f;
+    });
+  });
+}
+
+template <class T, class Of>
+void expect_product_of(const Problem<D>& problem, Matrix<T, row_major>& c, Of of) {
+  for (int64_t m = 0; m < kM; ++m) {
+    for (int64_t n = 0; n < kN; ++n) {
+      ASSERT_EQ(value_of(c.at(m, n, 0)), of(problem.at(m, n))) << m << ", " << n << ": " << problem.at(m, n);
+    }
+  }
+}
+
+template <class Integer>
+void check_halves() {
+  Problem<D> problem;
+  Matrix<Integer, row_major> c(kM, kN, 1, 0, true, "C");
+  const auto out = get_batch(c.tensor(), 0);
+  problem.run_tiles(halves_kernel<decltype(out)>, out);
+  expect_product_of(problem, c, [](double p) {
+    if (p == 4) return 0.0;
+    return std::clamp<double>(std::nearbyint(p * 12.5), std::numeric_limits<Integer>::lowest(),
+                              std::numeric_limits<Integer>::max());
+  });
+}
+
+TEST_F(PipelineAccumulator, integers_are_rounded_to_nearest_even_and_clamped) {
+  check_halves<int8_t>();
+  check_halves<uint8_t>();
+  check_halves<int16_t>();
+}
+
+TEST_F(PipelineAccumulator, integer_results_are_clamped_to_narrower_types) {
+  using Bytes = Tile<int8_t, int8_t, int32_t, 64, 32, 128>;
+  Matrix<int8_t, row_major> a(64, 128, 1, 0, false, "A");
+  Matrix<int8_t, col_major> b(128, 32, 1, 0, false, "B");
+  Matrix<int8_t, row_major> c(64, 32, 1, 0, true, "C");
+  std::mt19937 random(4);
+  a.fill(random, -9, 9);
+  b.fill(random, -9, 9);
+  const auto p = suggest_pipeline<2, Bytes>(a.const_tensor(), b.const_tensor());
+  ASSERT_TRUE(p) << p.error().message;
+  using BytesHandle = std::decay_t<decltype(p->get_device_handle())>;
+  run(gemm_kernel<Bytes, Finish::store, int32_t, decltype(c.tensor()), BytesHandle>,
+      p->launch_config({1, 1, 1}), 1, 0, c.tensor(), 1u, 1u, 1u, p->get_device_handle());
+  for (int64_t m = 0; m < 64; ++m) {
+    for (int64_t n = 0; n < 32; ++n) {
+      int sum = 0;
+      for (int64_t k = 0; k < 128; ++k) sum += a.at(m, k, 0) * b.at(k, n, 0);
+      ASSERT_EQ(c.at(m, n, 0), std::clamp(sum, -128, 127)) << m << ", " << n;
+    }
+  }
 }
 
 // ---- integers keep every bit

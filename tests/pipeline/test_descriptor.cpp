@@ -91,8 +91,11 @@ TEST(Descriptor, counts_the_toolkit_s_types_as_ours) {
 }
 
 TEST(Path, fp32_is_fp32) {
-  using Fp32 = decltype(Precision<float>() + Size<128, 128, 8>() + BlockDim<256>() + Hopper());
-  static_assert(path_of_v<Fp32> == path::simt);
+  using Fp32 = decltype(Precision<float>() + Size<128, 128, 8>() + BlockDim<128>() + Hopper());
+  static_assert(path_of_v<Fp32> == path::simt && is_path_built(path::simt));
+  EXPECT_NE(explain<Fp32>().find("simt     taken\n"), std::string::npos) << explain<Fp32>();
+  // A tile that the ordinary cores are not cut for has no path: never TF32 in its place.
+  static_assert(path_of_v<decltype(Precision<float>() + Size<128, 256, 8>() + Hopper())> == path::none);
   using Tf32 = decltype(Precision<tf32, tf32, float>() + Size<128, 128, 32>() + BlockDim<256>() + Hopper());
   static_assert(path_of_v<Tf32> == path::wgmma);
   static_assert(choose_path([] {

@@ -55,6 +55,22 @@ TEST(SuggestPipeline, takes_the_largest_depth_that_fits_and_no_more_than_16) {
   EXPECT_EQ(small->depth, 16);
 }
 
+TEST(SuggestPipeline, gives_what_a_launch_of_fp32_needs) {
+  using Fp32 = decltype(Size<128, 128, 32>() + Precision<float>() + WithPipeline() + EnableInputStreaming() +
+                        SM<900, arch_specific>());
+  auto* const data = reinterpret_cast<float*>(memory());
+  const auto a = make_gmem_tensor<row_major>(static_cast<const float*>(data) + 1, 130, 33, 35);
+  const auto b = make_gmem_tensor<col_major>(static_cast<const float*>(data) + 3, 33, 257, 33);
+  const auto p = suggest_pipeline<4, Fp32>(a, b);
+  ASSERT_TRUE(p) << p.error().message;
+  EXPECT_EQ(p->buffer_size(), 4u * (2 * 32 * 132 * 4 + 16));  // rows of 128 floats and 4 of padding
+  EXPECT_EQ(p->get_block_dim(), (Extent3{256, 1, 1}));
+  EXPECT_EQ(p->get_grid_dim(), (Extent3{2, 3, 1}));
+  EXPECT_EQ((suggest_pipeline<Fp32>(a, b)->depth), 6);
+  const auto wrong = suggest_pipeline<4, decltype(Fp32() + MaxAlignment())>(a, b);
+  EXPECT_EQ(wrong.error().code, pipeline_error_code::alignment_unfulfilled);
+}
+
 TEST(SuggestPipeline, accepts_and_ignores_a_stream) {
   void* stream = nullptr;
   EXPECT_TRUE((suggest_pipeline<2, D>(tensor_a(128, 64, 64), tensor_b(64, 256, 64), stream)));

@@ -15,7 +15,11 @@ namespace {
 Facts good(path p) {
   Facts f = facts_of_v<Bf16Tile>;
   if (p == path::tcgen05) f.sm = 1000;
-  if (p == path::simt) f.a = f.b = Element::f32;
+  if (p == path::simt) {
+    f.a = f.b = Element::f32;
+    f.n = f.threads = 128;
+    f.k = 32;
+  }
   return f;
 }
 
@@ -67,9 +71,16 @@ const std::map<std::string, Flip>& flips() {
       {"mma_sync.tile_m", [](Facts& f) { f.m = 72; }},
       {"mma_sync.tile_n", [](Facts& f) { f.n = 4; }},
       {"simt.pipeline", [](Facts& f) { f.with_pipeline = false; }},
-      {"simt.arch", [](Facts& f) { f.sm = 700; }},
+      {"simt.arch", [](Facts& f) { f.modifier = generic; }},
+      {"simt.type", [](Facts& f) { f.is_complex = true; }},
       {"simt.precision", [](Facts& f) { f.a = Element::f64; }},
       {"simt.mantissa_bits", [](Facts& f) { f.mantissa_bits = 23; }},
+      {"simt.block_dim", [](Facts& f) { f.threads = 256; }},
+      {"simt.tile_m", [](Facts& f) { f.m = 96; }},
+      {"simt.tile_n", [](Facts& f) { f.n = 64; }},
+      {"simt.tile_k", [](Facts& f) { f.k = 40; }},
+      {"simt.accumulation", [](Facts& f) { f.interval = 4; }},
+      {"simt.cluster", [](Facts& f) { f.cluster_m = 2; }},
   };
   return all;
 }

@@ -15,24 +15,30 @@ namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
 namespace mainloop {
 
-/// Copies of single elements by 128 threads, for operands of any strides. Nothing here waits.
+/// Copies of single elements by 128 threads, for operands of any strides. Nothing here waits. Params is
+/// kernels::SimtGemmParams, or has its members that describe the operands. A Config with kZeroRows gets
+/// zeros in rows past the matrix.
 template <class Config>
 struct SimtGather {
   static constexpr uint32_t kTileK = Config::kPlan.tile_k;
   static constexpr bool kVector = Config::kPipeline == kernels::SimtPipeline::async;
 
   /// A K tile of one operand.
-  template <bool IsA>
-  TILEWRIGHT_DEVICE static void gather(const kernels::SimtGemmParams& p, schedule::TileCoord tile,
-                                       uint32_t to, uint32_t k, uint32_t thread) {
+  template <bool IsA, class Params>
+  TILEWRIGHT_DEVICE static void gather(const Params& p, schedule::TileCoord tile, uint32_t to, uint32_t k,
+                                       uint32_t thread) {
     // Otherwise the compiler keeps every address that can be derived from them around the K loop.
     arch::fence_operand(tile.m);
     arch::fence_operand(tile.n);
     arch::fence_operand(thread);
     const bool inside = IsA ? (tile.m + 1) * Config::kTileM <= p.m : (tile.n + 1) * Config::kTileN <= p.n;
-    if (kVector && (IsA ? p.a_vector : p.b_vector)) {
-      gather_vectors<IsA>(p, tile, to, k, thread);
-    } else if ((IsA ? p.a_k_stride : p.b_k_stride) != 1) {
+    if constexpr (kVector) {
+      if (IsA ? p.a_vector : p.b_vector) {
+        gather_vectors<IsA>(p, tile, to, k, thread);
+        return;
+      }
+    }
+    if ((IsA ? p.a_k_stride : p.b_k_stride) != 1) {
       gather_along_rows<IsA>(p, tile, to, k, thread);
     } else if (inside && k + kTileK <= p.k) {
       gather_along_k<IsA, true>(p, tile, to, k, thread);
@@ -42,11 +48,22 @@ struct SimtGather {
   }
 
  private:
-  /// Element (row of the tile, k). Rows past the matrix repeat its last one: they reach only results that are
-  /// not stored.
-  template <bool IsA>
-  TILEWRIGHT_DEVICE static const float* element(const kernels::SimtGemmParams& p, schedule::TileCoord tile,
-                                                uint32_t row, uint32_t k) {
+  /// Bytes to read of element (row of the tile, k): what is past the end of K is zero. Rows past the matrix
+  /// repeat its last one where they reach only results that are not stored.
+  template <bool IsA, class Params>
+  TILEWRIGHT_DEVICE static uint32_t bytes_of(const Params& p, schedule::TileCoord tile, uint32_t row,
+                                             uint32_t k) {
+    bool exists = k < p.k;
+    if constexpr (requires { requires Config::kZeroRows; }) {
+      exists = exists && row + (IsA ? tile.m * Config::kTileM : tile.n * Config::kTileN) < (IsA ? p.m : p.n);
+    }
+    return exists ? 4 : 0;
+  }
+
+  /// Element (row of the tile, k), or of the last row.
+  template <bool IsA, class Params>
+  TILEWRIGHT_DEVICE static const float* element(const Params& p, schedule::TileCoord tile, uint32_t row,
+                                                uint32_t k) {
     const uint32_t at = row + (IsA ? tile.m * Config::kTileM : tile.n * Config::kTileN);
     const uint32_t last = (IsA ? p.m : p.n) - 1;
     return (IsA ? p.a : p.b) +
@@ -58,9 +75,9 @@ struct SimtGather {
   /// K is contiguous: a warp reads 32 bytes of each of four rows, whole sectors, and stores them to 32
   /// different banks, since neighbours in K are `pitch` = 4 modulo 32 floats apart. Past the end of K no byte
   /// is read, and zeros are stored.
-  template <bool IsA, bool Inside>
-  TILEWRIGHT_DEVICE static void gather_along_k(const kernels::SimtGemmParams& p, schedule::TileCoord tile,
-                                               uint32_t to, uint32_t k, uint32_t thread) {
+  template <bool IsA, bool Inside, class Params>
+  TILEWRIGHT_DEVICE static void gather_along_k(const Params& p, schedule::TileCoord tile, uint32_t to,
+                                               uint32_t k, uint32_t thread) {
     constexpr uint32_t kRows = IsA ? Config::kTileM : Config::kTileN;
     constexpr uint32_t kPitch = IsA ? Config::kPlan.pitch_a : Config::kPlan.pitch_b;
     constexpr uint32_t kLanes = 8, kStepRows = 128 / kLanes;
@@ -81,7 +98,7 @@ struct SimtGather {
         from = element<IsA>(p, tile, row, k + lane);
         TILEWRIGHT_UNROLL
         for (uint32_t i = 0; i < kTileK; i += kLanes) {
-          arch::cp_async_4(store + 4 * i * kPitch, from + i, k + lane + i < p.k ? 4 : 0);
+          arch::cp_async_4(store + 4 * i * kPitch, from + i, bytes_of<IsA>(p, tile, row, k + lane + i));
         }
         store += 4 * kStepRows;
       }
@@ -89,9 +106,9 @@ struct SimtGather {
   }
 
   /// Rows are contiguous (or nothing is): neighbouring threads read neighbouring rows.
-  template <bool IsA>
-  TILEWRIGHT_DEVICE static void gather_along_rows(const kernels::SimtGemmParams& p, schedule::TileCoord tile,
-                                                  uint32_t to, uint32_t k, uint32_t thread) {
+  template <bool IsA, class Params>
+  TILEWRIGHT_DEVICE static void gather_along_rows(const Params& p, schedule::TileCoord tile, uint32_t to,
+                                                  uint32_t k, uint32_t thread) {
     constexpr uint32_t kRows = IsA ? Config::kTileM : Config::kTileN;
     constexpr uint32_t kPitch = IsA ? Config::kPlan.pitch_a : Config::kPlan.pitch_b;
     constexpr uint32_t kUnrolled = 8;
@@ -102,16 +119,16 @@ struct SimtGather {
       const uint32_t store = to + 4 * (first * kPitch + row);
       TILEWRIGHT_UNROLL
       for (uint32_t j = 0; j < kUnrolled; ++j) {
-        arch::cp_async_4(store + 4 * j * kPitch, from, k + first + j < p.k ? 4 : 0);
+        arch::cp_async_4(store + 4 * j * kPitch, from, bytes_of<IsA>(p, tile, row, k + first + j));
         from += IsA ? p.a_k_stride : p.b_k_stride;
       }
     }
   }
 
   /// Rows are contiguous and aligned: 16 bytes at a time. What is past the last row or K index is zero.
-  template <bool IsA>
-  TILEWRIGHT_DEVICE static void gather_vectors(const kernels::SimtGemmParams& p, schedule::TileCoord tile,
-                                               uint32_t to, uint32_t k, uint32_t thread) {
+  template <bool IsA, class Params>
+  TILEWRIGHT_DEVICE static void gather_vectors(const Params& p, schedule::TileCoord tile, uint32_t to,
+                                               uint32_t k, uint32_t thread) {
     constexpr uint32_t kRows = IsA ? Config::kTileM : Config::kTileN;
     constexpr uint32_t kPitch = IsA ? Config::kPlan.pitch_a : Config::kPlan.pitch_b;
     constexpr uint32_t kLanes = kRows / 4;  // threads along a line of K
@@ -148,9 +165,17 @@ struct SimtLoads {
   uint32_t stages;  // shared address of the first
 
   /// `thread` of kThreads: loads K tiles [first, first + count) of one output tile.
-  TILEWRIGHT_DEVICE void load_tile(const kernels::SimtGemmParams& p, const Ring& ring, RingPosition& at,
+  template <class Params>
+  TILEWRIGHT_DEVICE void load_tile(const Params& p, const Ring& ring, RingPosition& at,
                                    schedule::TileCoord tile, uint32_t first, uint32_t count,
                                    uint32_t thread) const {
+    load_tile(p, ring, at, tile, tile, first, count, thread);
+  }
+  /// The same with a batch for each operand: A of `tile_a`, B of `tile_b`.
+  template <class Params>
+  TILEWRIGHT_DEVICE void load_tile(const Params& p, const Ring& ring, RingPosition& at,
+                                   schedule::TileCoord tile_a, schedule::TileCoord tile_b, uint32_t first,
+                                   uint32_t count, uint32_t thread) const {
     TILEWRIGHT_NO_UNROLL
     for (uint32_t kt = first; kt < first + count; ++kt) {
       ring.acquire(at);
@@ -160,18 +185,18 @@ struct SimtLoads {
       if (kBulkBytes != 0 && thread == 0) {
         arch::mbarrier_expect_tx(full, kBulkBytes);
         if (!kGatherA) {
-          arch::tma_load_3d(stage, &p.a_map, full, static_cast<int>(tile.m * Config::kTileM),
-                            static_cast<int>(k), static_cast<int>(tile.batch * p.a_batch_step));
+          arch::tma_load_3d(stage, &p.a_map, full, static_cast<int>(tile_a.m * Config::kTileM),
+                            static_cast<int>(k), static_cast<int>(tile_a.batch * p.a_batch_step));
         }
         if (!kGatherB) {
-          arch::tma_load_3d(stage + kBytesA, &p.b_map, full, static_cast<int>(tile.n * Config::kTileN),
-                            static_cast<int>(k), static_cast<int>(tile.batch * p.b_batch_step));
+          arch::tma_load_3d(stage + kBytesA, &p.b_map, full, static_cast<int>(tile_b.n * Config::kTileN),
+                            static_cast<int>(k), static_cast<int>(tile_b.batch * p.b_batch_step));
         }
       }
       if constexpr (kGathers) {
-        if constexpr (kGatherA) SimtGather<Config>::template gather<true>(p, tile, stage, k, thread);
+        if constexpr (kGatherA) SimtGather<Config>::template gather<true>(p, tile_a, stage, k, thread);
         if constexpr (kGatherB)
-          SimtGather<Config>::template gather<false>(p, tile, stage + kBytesA, k, thread);
+          SimtGather<Config>::template gather<false>(p, tile_b, stage + kBytesA, k, thread);
         arch::cp_async_mbarrier_arrive_noinc(full);
       } else {
         arch::mbarrier_arrive(full);

@@ -23,6 +23,8 @@ struct WgmmaFragment {
   static constexpr int parts = Config::kParts;
   static constexpr int part_size = Config::kPlan.part_n / 2;  // elements of a thread in one part
 
+  static constexpr bool stores_pairs = true;  // neighbours together, where memory allows it
+
   typename Config::Fragment registers;
 
   /// Position of element 0 of a part, in the tile. Blocks of a pipeline are one-dimensional. Plain

@@ -295,7 +295,7 @@ class Accumulator {
   template <class Out>
   TILEWRIGHT_DEVICE static bool can_store_pairs(const Out& out) {
     using T = typename Out::value_type;
-    if constexpr (Out::contiguous_rows && sizeof(T) <= 8) {
+    if constexpr (Held::stores_pairs && Out::contiguous_rows && sizeof(T) <= 8) {
       const auto start = reinterpret_cast<uintptr_t>(out.data());
       const auto step = static_cast<uintptr_t>(out.row_stride()) * sizeof(T);
       return (start | step) % sizeof(Pair<T>) == 0;

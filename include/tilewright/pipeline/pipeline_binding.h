@@ -28,6 +28,7 @@ struct OperandRules {
   arrangement order = row_major;
   int alignment = 16;           // promised, bytes
   tiles::OperandLayout layout;  // of its stage
+  bool bulk = true;             // brought by TMA: needs a tensor map
 };
 
 using EncodeFunction = Expected<TensorMap> (*)(const TensorMapSpec&);

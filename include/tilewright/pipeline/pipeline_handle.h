@@ -7,7 +7,8 @@
 
 #include "tilewright/config.h"
 #include "tilewright/pipeline/descriptor.h"
-#include "tilewright/pipeline/pipeline_params.h"
+#include "tilewright/pipeline/path_plan.h"
+#include "tilewright/pipeline/pipeline_binding.h"
 #include "tilewright/pipeline/tile_pipeline.h"
 
 namespace tilewright::blas {
@@ -17,26 +18,15 @@ template <class Handle>
 class Pipeline;
 
 /// The device's side of a pipeline of a descriptor. One handle serves a whole grid, and any number of
-/// launches. One specialisation for each path.
+/// launches. What a path is made of: impl::PathPlan.
 template <class D, int Depth, class Tag, path P = path_of_v<D>>
-class DevicePipeline;
+class DevicePipeline {
+  using Plan = impl::PathPlan<D, P>;
 
-namespace impl {
-
-/// The accumulator registers that wgmma wants for a descriptor's accumulator type.
-template <class C>
-using WgmmaRegister = std::conditional_t<element_of_v<C> == Element::f16, uint32_t, canonical_t<C>>;
-
-}  // namespace impl
-
-template <class D, int Depth, class Tag>
-class DevicePipeline<D, Depth, Tag, path::wgmma> {
  public:
   using descriptor = D;
-  using Config =
-      mainloop::WgmmaTileConfig<canonical_t<typename D::a_value_type>, canonical_t<typename D::b_value_type>,
-                                impl::WgmmaRegister<typename D::c_value_type>, facts_of_v<D>.wgmma_shape(),
-                                Depth>;
+  using Loop = typename Plan::template Loop<Depth>;
+  using Config = typename Loop::Config;
   using tile_type = TilePipeline<DevicePipeline>;
 
   static constexpr int depth = Depth;
@@ -116,7 +106,28 @@ class DevicePipeline<D, Depth, Tag, path::wgmma> {
   template <class Handle>
   friend class Pipeline;
 
-  detail::PipelineParams params_;
+  /// Host: points the handle at A and B. Errors: as bind_operands; the handle is then as it was.
+  pipeline_status bind(const detail::OperandView& a, const detail::OperandView& b) {
+    const Facts& f = facts_of_v<D>;
+    const detail::OperandRules rules_a{'A',         f.a, f.a_arrangement, f.a_alignment, Config::kLayoutA,
+                                       Loop::kBulkA};
+    const detail::OperandRules rules_b{'B',         f.b, f.b_arrangement, f.b_alignment, Config::kLayoutB,
+                                       Loop::kBulkB};
+#if defined(TILEWRIGHT_EMULATE)
+    const detail::EncodeFunction encode = encode_for_emulator;
+#else
+    const detail::EncodeFunction encode = encode_for_gpu;
+#endif
+    typename Plan::Params params;
+    pipeline_status status =
+        detail::bind_operands(a, rules_a, b, rules_b, static_cast<uint32_t>(f.k), encode, params);
+    if (!status) return status;
+    Plan::describe(a, b, params);
+    params_ = params;
+    return status;
+  }
+
+  typename Plan::Params params_;
 };
 
 }  // namespace TILEWRIGHT_MODE

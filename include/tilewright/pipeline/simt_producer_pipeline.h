@@ -12,6 +12,7 @@
 #include "tilewright/arch/warp.h"
 #include "tilewright/mainloop/ring.h"
 #include "tilewright/mainloop/simt_loads.h"
+#include "tilewright/mainloop/simt_loop.h"
 #include "tilewright/pipeline/simt_config.h"
 
 namespace tilewright {
@@ -51,8 +52,6 @@ class SimtProducerPipeline {
   static constexpr uint32_t kStages = static_cast<uint32_t>(Config::kPlan.stages);
   static constexpr uint32_t kStageBytes = Config::kPlan.stage_bytes;
   static constexpr uint32_t kConsumers = Config::kPlan.consumers;
-  static constexpr uint32_t kBlockK = 8;  // unrolled
-  static constexpr uint32_t kBlocks = Loads::kTileK / kBlockK;
 
   TILEWRIGHT_DEVICE void produce(const mainloop::Ring& ring, const Loads& loads) const {
     arch::name_role("producer");
@@ -82,49 +81,8 @@ class SimtProducerPipeline {
     while (todo.take(p_, segment)) {
       typename Tile::Accumulators acc;
       Tile::clear(acc);
-      if (segment.count != 0) multiply(acc, ring, at, a, b, segment.count);
+      if (segment.count != 0) mainloop::SimtLoop<Config>::multiply(acc, ring, at, a, b, segment.count);
       finish_segment(p_, epilogue, acc, segment);
-    }
-  }
-
-  /// The K loop of one segment. Operands of the next k are loaded while those of this one are multiplied,
-  /// also from one stage to the next; a stage is released after the multiplications that use its last
-  /// operands.
-  TILEWRIGHT_DEVICE static void multiply(typename Tile::Accumulators& acc, const mainloop::Ring& ring,
-                                         mainloop::RingPosition& at, uint32_t a0, uint32_t b0,
-                                         uint32_t k_tiles) {
-    typename Tile::Fragment f[2];
-    ring.wait(at);
-    uint32_t a = a0 + at.stage * kStageBytes, b = b0 + at.stage * kStageBytes;
-    Tile::load(f[0], a, b, 0);
-    TILEWRIGHT_NO_UNROLL
-    for (uint32_t kt = 0; kt < k_tiles; ++kt) {
-      TILEWRIGHT_NO_UNROLL
-      for (uint32_t block = 0; block < kBlocks; ++block) {
-        TILEWRIGHT_UNROLL
-        for (uint32_t k = 0; k + 1 < kBlockK; ++k) {
-          Tile::load(f[(k + 1) % 2], a, b, k + 1);
-          Tile::multiply(acc, f[k % 2]);
-        }
-        a += 4 * kBlockK * Config::kPlan.pitch_a;
-        b += 4 * kBlockK * Config::kPlan.pitch_b;
-        const bool stage_ends = block + 1 == kBlocks;
-        const mainloop::RingPosition previous = at;
-        if (stage_ends) {
-          at.advance(kStages);
-          if (kt + 1 < k_tiles) {
-            ring.wait(at);
-            a = a0 + at.stage * kStageBytes;
-            b = b0 + at.stage * kStageBytes;
-          }
-        }
-        if (!stage_ends || kt + 1 < k_tiles) Tile::load(f[0], a, b, 0);
-        Tile::multiply(acc, f[1]);
-        if (stage_ends) {
-          arch::sync_warp();
-          if (arch::lane_index() == 0) arch::mbarrier_arrive(ring.empty + 8 * previous.stage);
-        }
-      }
     }
   }
 

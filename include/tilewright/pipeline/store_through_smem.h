@@ -193,6 +193,10 @@ class StoreThroughSmem {
 /// base, leading dimension and rows of C are multiples of 16 bytes.
 template <AnyDescription D, class T, int Rank, int64_t Ld, class Op = identity>
 auto make_store_through_smem(const Tensor<T, row_major, Rank, Ld>& c, Op op = {}) {
+  static_assert(
+      path_of_v<D> == path::wgmma,
+      "store_through_smem stores what wgmma leaves in registers: give run() an epilogue of one phase, "
+      "epilogue(accumulator, tile)");
   static_assert(sizeof(T) == 2 || sizeof(T) == 4, "store_through_smem stores elements of 16 or 32 bits");
   using Made = StoreThroughSmem<D, T, Op>;
   Made made;

@@ -111,20 +111,7 @@ class Pipeline {
   pipeline_status rebind(const A& a, const B& b, const Stream&...) {
     static_assert(sizeof...(Stream) <= 1, "rebind(A, B) or rebind(A, B, stream)");
     check_tensors<A, B>();
-    detail::PipelineParams params;
-    const Facts& f = facts_of_v<descriptor>;
-    using Config = typename Handle::Config;
-    const detail::OperandRules rules_a{'A', f.a, f.a_arrangement, f.a_alignment, Config::kLayoutA};
-    const detail::OperandRules rules_b{'B', f.b, f.b_arrangement, f.b_alignment, Config::kLayoutB};
-#if defined(TILEWRIGHT_EMULATE)
-    const detail::EncodeFunction encode = encode_for_emulator;
-#else
-    const detail::EncodeFunction encode = encode_for_gpu;
-#endif
-    pipeline_status status = detail::bind_operands(detail::operand_view(a), rules_a, detail::operand_view(b),
-                                                   rules_b, static_cast<uint32_t>(f.k), encode, params);
-    if (status) handle_.params_ = params;
-    return status;
+    return handle_.bind(detail::operand_view(a), detail::operand_view(b));
   }
 
  private:
@@ -162,28 +149,25 @@ constexpr Facts effective_facts() {
 template <class D, class A, class B>
 struct CheckPipeline {
   static constexpr path promised = path_of_v<D>;
-  static constexpr Facts f = effective_facts<D, A, B>();
-  static constexpr int broken = first_broken_rule(path::wgmma, facts_of_v<D>);
-  static_assert(
-      !detail::is_rule(broken, "wgmma.stage"),
-      "The tile is too large: not even one pipeline stage fits in shared memory (232448 bytes); shrink "
-      "the tile or lower the precision");
-  static constexpr path built = detail::is_rule(broken, "wgmma.stage") ? path::wgmma : promised;
+  static constexpr bool too_large =
+      detail::is_rule(first_broken_rule(path::wgmma, facts_of_v<D>), "wgmma.stage");
+  static_assert(!too_large,
+                "The tile is too large: not even one pipeline stage fits in shared memory (232448 bytes); "
+                "shrink the tile or lower the precision");
+  static constexpr path built = too_large ? path::wgmma : promised;
   static_assert(detail::CheckBuilt<built>::ok);
-  static_assert(
-      promised != path::wgmma || first_broken_rule(path::wgmma, f) < 0,
-      "the leading dimension known at compile time breaks the alignment of 16 bytes that the path wgmma "
-      "needs; explain<D>(A, B) shows what is left");
+  static_assert(promised == path::none || first_broken_rule(promised, effective_facts<D, A, B>()) < 0,
+                "the leading dimension known at compile time breaks the alignment of 16 bytes that the path "
+                "needs; explain<D>(A, B) shows what is left");
   static constexpr bool ok = true;
 };
 
 template <int Depth, class D>
 struct CheckDepth {
   static_assert(Depth >= 1 && Depth <= tiles::kMaxTileDepth, "the depth of a pipeline is 1 to 16 stages");
-  static_assert(
-      Depth <= detail::plan_of(facts_of_v<D>).max_depth,
-      "so many stages do not fit in shared memory (232448 bytes, of which each stage takes its A tile, "
-      "its B tile and 16 bytes of barriers); suggest_pipeline<D> picks the largest depth");
+  static_assert(Depth <= PathPlan<D>::max_depth,
+                "so many stages do not fit in shared memory (232448 bytes, of which each stage takes its A "
+                "tile, its B tile and 16 bytes of barriers); suggest_pipeline<D> picks the largest depth");
   static constexpr bool ok = true;
 };
 
@@ -213,7 +197,7 @@ auto suggest_pipeline(const A& a, const B& b, const Stream&... stream) {
 template <AnyDescription D, class Tag = internal_accumulator, class A, class B, class... Stream>
 auto suggest_pipeline(const A& a, const B& b, const Stream&... stream) {
   if constexpr (impl::CheckPipeline<D, A, B>::ok) {
-    return impl::make_checked<detail::plan_of(facts_of_v<D>).max_depth, D, Tag>(a, b, stream...);
+    return impl::make_checked<impl::PathPlan<D>::max_depth, D, Tag>(a, b, stream...);
   }
 }
 /// The same as suggest_pipeline with everything said: depth and accumulator.

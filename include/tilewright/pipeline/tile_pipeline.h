@@ -19,10 +19,10 @@
 #include "tilewright/arch/warp.h"
 #include "tilewright/mainloop/ring.h"
 #include "tilewright/mainloop/wgmma_tile.h"
-#include "tilewright/mainloop/wgmma_tile_fragment.h"
 #include "tilewright/pipeline/accumulator.h"
 #include "tilewright/pipeline/misuse.h"
 #include "tilewright/pipeline/store_shadow.h"
+#include "tilewright/pipeline/tile_loop.h"
 #include "tilewright/schedule/tile_schedule.h"
 
 namespace tilewright::blas {
@@ -38,9 +38,9 @@ inline namespace TILEWRIGHT_MODE {
 template <class Handle>
 class TilePipeline {
  public:
-  using Config = typename Handle::Config;
-  using accumulator_type =
-      Accumulator<mainloop::WgmmaFragment<Config>, typename Handle::descriptor::c_value_type>;
+  using Loop = typename Handle::Loop;
+  using Config = typename Loop::Config;
+  using accumulator_type = Accumulator<typename Loop::Held, typename Handle::descriptor::c_value_type>;
 
   TilePipeline(const TilePipeline&) = delete;
   TilePipeline& operator=(const TilePipeline&) = delete;
@@ -158,12 +158,9 @@ class TilePipeline {
       impl::misuse("pipeline.alignment", "the buffer of get_tile() is not aligned to buffer_alignment()");
     }
     if (arch::linear_thread_index() == 0) {
-      ring.init(1, Config::kEmptyArrivals);
+      ring.init(Loop::kFullArrivals, Config::kEmptyArrivals);
       name_stages();
-      if (handle_.params_.k_tiles != 0) {
-        arch::prefetch_tensor_map(&handle_.params_.a_map);
-        arch::prefetch_tensor_map(&handle_.params_.b_map);
-      }
+      if (handle_.params_.k_tiles != 0) Loop::prefetch(handle_.params_);
     }
     sync_all();
   }
@@ -181,17 +178,6 @@ class TilePipeline {
     return mainloop::Ring(shared_ + Config::kStages * Config::kPlan.stage_bytes, Config::kStages);
   }
 
-  /// Whom this block's computing threads tell that a stage is free: the blocks that write it.
-  TILEWRIGHT_DEVICE static mainloop::Releaser make_releaser(const mainloop::Ring& ring) {
-    if constexpr (Config::kMulticast) {
-      return mainloop::Releaser(ring, Config::kClusterM, Config::kClusterN);
-    } else {
-      mainloop::Releaser self(ring, 1, 1);
-      if constexpr (Handle::uses_cluster) self.empty = arch::map_shared(ring.empty, arch::cluster_rank());
-      return self;
-    }
-  }
-
   TILEWRIGHT_DEVICE static bool is_producer() { return arch::warp_index() >= Config::kConsumerWarps; }
 
   // Registers move between the roles on every tile: the compiler only follows a reallocation that stands in
@@ -207,18 +193,7 @@ class TilePipeline {
 
   TILEWRIGHT_DEVICE void produce() {
     arch::name_role("producer");
-    if (arch::warp_index() == Config::kConsumerWarps && arch::elect_one()) {
-      const auto& p = handle_.params_;
-      const mainloop::WgmmaTileSource from{
-          &p.a_map,
-          &p.b_map,
-          static_cast<int32_t>(a_.m * static_cast<uint32_t>(Config::kShape.m)),
-          static_cast<int32_t>(b_.m * static_cast<uint32_t>(Config::kShape.n)),
-          static_cast<int32_t>(a_.n * p.a_batch_step),
-          static_cast<int32_t>(b_.n * p.b_batch_step)};
-      mainloop::WgmmaTileLoads<Config>{shared_}.load(from, make_ring(), at_, p.k_tiles);
-    }
-    arch::sync_warp();
+    Loop::produce(handle_.params_, shared_, make_ring(), at_, a_, b_);
   }
 
   TILEWRIGHT_DEVICE void point_at(schedule::TileCoord tile) {
@@ -266,10 +241,7 @@ class TilePipeline {
   template <class Shadow>
   TILEWRIGHT_DEVICE void multiply(accumulator_type& accumulator, bool accumulate, Shadow& shadow) {
     const auto& p = handle_.params_;
-    const mainloop::Ring ring = make_ring();
-    const mainloop::Releaser releaser = make_releaser(ring);
-    mainloop::WgmmaTile<Config>{shared_}.multiply(accumulator.held_.registers, ring, releaser, at_, p.k_tiles,
-                                                  accumulate, shadow);
+    Loop::multiply(accumulator.held_, p, shared_, make_ring(), at_, accumulate, shadow);
     accumulator.finish(detail::clipped(p.m, a_.m, Config::kShape.m),
                        detail::clipped(p.n, b_.m, Config::kShape.n));
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "tilewright/mainloop/simt_tile_plan.h"
 #include "tilewright/mainloop/wgmma_tile_layout.h"
 #include "tilewright/pipeline/descriptor/description.h"
 
@@ -45,6 +46,10 @@ struct Facts {
             !k_major_b(),
             cluster_m,
             cluster_n};
+  }
+  /// TMA brings operands whose rows of M or N are contiguous and aligned to 16 bytes.
+  constexpr tiles::SimtTileShape simt_shape() const {
+    return {m, n, k, threads, !k_major_a() && a_alignment == 16, !k_major_b() && b_alignment == 16};
   }
 };
 

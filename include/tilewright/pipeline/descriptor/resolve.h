@@ -58,9 +58,6 @@ struct CheckBuilt {
   static_assert(P != path::mma_sync || is_path_built(P),
                 "the descriptor resolves to the path mma_sync, which is not built yet; explain<D>() lists "
                 "what wgmma would need");
-  static_assert(P != path::simt || is_path_built(P),
-                "the descriptor resolves to the path simt, which is not built yet; explain<D>() lists what "
-                "the other paths need");
   static_assert(P != path::none,
                 "no path can carry this descriptor out; explain<D>() lists what each of them needs");
   static constexpr bool ok = true;

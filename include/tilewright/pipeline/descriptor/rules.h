@@ -117,11 +117,22 @@ constexpr bool shares_all(const Facts& f) {
   X(mma_sync, "mma_sync.tile_n", "N in multiples of 8", f.n % 8 == 0, nearest_text("N", f.n, 8))              \
                                                                                                               \
   X(simt, "simt.pipeline", "WithPipeline()", f.with_pipeline, "no WithPipeline()")                            \
-  X(simt, "simt.arch", "SM<800>() or later", f.sm >= 800, sm_text(f))                                         \
+  X(simt, "simt.arch", "SM<900, arch_specific>()", f.sm == 900 && f.modifier == arch_specific, sm_text(f))    \
+  X(simt, "simt.type", "Type<type::real>()", !f.is_complex, "Type<type::complex>()")                          \
   X(simt, "simt.precision", "float inputs with float accumulators",                                           \
     f.a == Element::f32 && f.b == Element::f32 && f.c == Element::f32, precision_text(f))                     \
   X(simt, "simt.mantissa_bits", "no RequiredMantissaBits: FP32 arithmetic has 23 of its own",                 \
-    f.mantissa_bits == 0, "RequiredMantissaBits<" + std::to_string(f.mantissa_bits) + ">()")
+    f.mantissa_bits == 0, "RequiredMantissaBits<" + std::to_string(f.mantissa_bits) + ">()")                  \
+  X(simt, "simt.block_dim", "BlockDim of 128 threads: one warpgroup", f.threads == 128, threads_text(f))      \
+  X(simt, "simt.tile_m", "M of 32, 64 or 128", tiles::is_simt_tile_m(f.m),                                    \
+    nearest_text("M", f.m, f.m <= 32 ? 32 : f.m <= 64 ? 64 : f.m <= 128 ? 128 : 0))                           \
+  X(simt, "simt.tile_n", "N of 128", f.n == 128, nearest_text("N", f.n, f.n < 128 ? 128 : 0))                 \
+  X(simt, "simt.tile_k", "K of 8, 16, 24 or 32", tiles::is_simt_tile_k(f.k),                                  \
+    nearest_text("K", f.k, f.k < 32 ? 8 : 0))                                                                 \
+  X(simt, "simt.accumulation", "no Accumulation<promoted<n>>(): every product is added in FP32",              \
+    f.interval == 0, "promoted<" + std::to_string(f.interval) + ">")                                          \
+  X(simt, "simt.cluster", "no BlocksPerCluster of more than one block", f.cluster_m * f.cluster_n == 1,       \
+    cluster_text(f))
 // clang-format on
 
 /// One rule of a path.
@@ -158,7 +169,7 @@ constexpr int first_broken_rule(path p, const Facts& f) {
 
 /// Whether kernels of a path exist in this version. A descriptor may resolve to one that is not built: its
 /// pipeline then does not compile, and nothing else runs in its place.
-constexpr bool is_path_built(path p) { return p == path::wgmma; }
+constexpr bool is_path_built(path p) { return p == path::wgmma || p == path::simt; }
 
 /// The path that carries a descriptor out: the first allowed one whose rules all hold.
 constexpr path choose_path(const Facts& f) {
