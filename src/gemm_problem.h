@@ -32,7 +32,7 @@ struct KernelProblem {
   KernelOperand a, b;
   DType c_type{}, d_type{};
   Strides c;  // FP8: columns are contiguous, as D's are
-  Strides d;  // columns are contiguous
+  Strides d;  // columns are contiguous, unless flipped
   bool d_bulk = false;
   bool in_place_ok = false;  // C and D have the same type and strides
   int c_alignment = 1, d_alignment = 1;

@@ -21,6 +21,15 @@ bool loads_as_asked(const SimtKernelId& id, LoadKind asked) {
   return id.a == load && id.b == load;
 }
 
+/// Whether the program has code of a kernel for a GPU: PTX, or that of the architectures it is built for.
+bool runs_on(const SimtKernelId& id, int capability) {
+  if (id.pipeline == SimtPipeline::async) return capability >= 80;
+#if defined(TILEWRIGHT_SM100)
+  if (capability == 100) return true;
+#endif
+  return capability == 90;
+}
+
 bool is_filled_as_asked(const SimtKernelId& id, PipelineKind asked) {
   if (asked == PipelineKind::automatic) return true;
   return (asked == PipelineKind::async) == (id.pipeline == SimtPipeline::async);
@@ -66,8 +75,7 @@ Expected<std::vector<SimtCandidate>> simt_candidates(const PlanRequest& r, const
   for (const bool flipped : {false, true}) {
     for (int i = 0; i < r.target.simt.count; ++i) {
       const SimtKernel& k = r.target.simt.kernels[i];
-      const bool async = k.id.pipeline == SimtPipeline::async;
-      if (async ? r.target.capability < 80 : r.target.capability != 90) continue;
+      if (!runs_on(k.id, r.target.capability)) continue;
       runs_here = true;
       if (flipped && !is_for_flipped(k.id, sides.flipped)) continue;
       if (loads_as_asked(k.id, r.options.load) && is_filled_as_asked(k.id, r.options.pipeline))
@@ -78,7 +86,11 @@ Expected<std::vector<SimtCandidate>> simt_candidates(const PlanRequest& r, const
     return broken(RuleId::device_gpu, "GPU",
                   "f32 operands on compute capability " + capability_text(r.target.capability),
                   "8.0 or later");
-  if (loading.empty()) return broken(RuleId::tile_built, "types", "f32", "none on this machine");
+  if (loading.empty())
+    return r.target.simt.count == 0
+               ? broken(RuleId::tile_built, "types", "f32", "none on this machine")
+               : broken(RuleId::tile_built, "kernel", "f32 with the loads and the pipeline asked for",
+                        "automatic ones");
   const std::optional<Shape2>& tile = r.options.tile;
   for (const SimtCandidate& c : loading)
     if (!tile || sides.tile_of(c) == *tile) tiled.push_back(c);

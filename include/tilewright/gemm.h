@@ -99,8 +99,8 @@ struct Options {
   std::optional<int64_t> splits = std::nullopt;
   /// Bytes that Plan::workspace_bytes() may ask for at most; 0: neither parts of K nor repacked operands.
   std::optional<int64_t> max_workspace = std::nullopt;
-  /// f32: only kernels without checks of M and N, whose tiles divide them. (Chosen anyway where they fit and
-  /// bulk copies load both operands.)
+  /// f32: only kernels without checks of M and N, whose tiles divide them. (Where there is one it is also
+  /// chosen without this.)
   bool static_shape = false;
 };
 

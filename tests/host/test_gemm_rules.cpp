@@ -137,6 +137,25 @@ const Flip kFlips[] = {
        c.options.tile = Shape2{0, 128};
      },
      "tile: 0x128", "128x128"},
+    {"tile.built",
+     [](Case& c) {
+       c.problem = simt_problem();
+       c.options.pipeline = PipelineKind::async;
+       c.options.load = LoadKind::tma;
+     },
+     "f32 with the loads and the pipeline", "automatic"},
+    {"tile.built",
+     [](Case& c) {
+       c.problem = simt_problem();
+       c.target.simt = {};
+     },
+     "types: f32", "none on this machine"},
+    {"tile.built",
+     [](Case& c) {
+       c.problem = simt_problem();
+       c.options.tile = Shape2{128, 160};
+     },
+     "tile: 128x160", "128x128"},
     {"cluster.shape",
      [](Case& c) {
        c.options.cluster = Shape2{3, 1};
