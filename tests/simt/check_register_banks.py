@@ -4,7 +4,7 @@
 A Hopper register file has two banks (by parity of the register), one read each a clock. An FFMA reads three registers,
 unless the instruction before it carried .reuse on the same operand slot. Counted from the first LDS on.
 usage: check_register_banks.py SASS FFMAS LIMIT
-SASS: output of cuobjdump -sass; FFMAS: of the loop; LIMIT: part of them that may wait
+SASS: output of cuobjdump -arch sm_90a -sass; FFMAS: of the loop; LIMIT: part of them that may wait
 """
 import re
 import sys

@@ -8,5 +8,5 @@ tools=$("$here/../../scripts/find-sass-tools") || {
 }
 sass=$(mktemp)
 trap 'rm -f "$sass"' EXIT
-PATH="$tools:$PATH" cuobjdump -sass "$1" >"$sass"
+PATH="$tools:$PATH" cuobjdump -arch sm_90a -sass "$1" >"$sass"
 python3 "$here/check_register_banks.py" "$sass" "$2" "$3"

@@ -11,7 +11,7 @@ tools=$("$(dirname "$0")/../../scripts/find-sass-tools") || {
   exit 77
 }
 export PATH="$tools:$PATH"
-sass=$(cuobjdump -sass "$object" | awk '/Function :/ { inside = /simt_gemm/ } inside')
+sass=$(cuobjdump -arch sm_90a -sass "$object" | awk '/Function :/ { inside = /simt_gemm/ } inside')
 [ -n "$sass" ] || { echo "no simt_gemm in $object"; exit 1; }
 bad=0
 expect() { # what, found, wanted
