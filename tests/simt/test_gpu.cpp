@@ -1,8 +1,5 @@
 // The FP32 cases on the current GPU, and its bits beside those of the emulated machine.
-#include <algorithm>
-#include <atomic>
 #include <cstdio>
-#include <thread>
 #include <vector>
 
 #include "tests/gpu/gpu_test.h"
@@ -15,30 +12,13 @@ namespace {
 
 class SimtGpu : public GpuTest {};
 
-/// Runs all cases on host threads, each with a machine of its own.
-void run(const char* group, const std::vector<GemmCase>& cases) {
-  std::atomic<size_t> next{0}, passed{0};
-  const auto work = [&] {
-    GpuMachine machine;
-    for (size_t i = next++; i < cases.size(); i = next++) {
-      const CaseResult result = expect_passes(cases[i], machine);
-      if (!result.refusal && result.failure.empty()) ++passed;
-    }
-  };
-  std::vector<std::thread> threads;
-  for (unsigned i = 0; i < std::clamp(std::thread::hardware_concurrency(), 1u, 16u); ++i)
-    threads.emplace_back(work);
-  for (std::thread& thread : threads) thread.join();
-  std::printf("%s: %zu of %zu cases passed\n", group, passed.load(), cases.size());
-}
-
 // Each passes only with the bits of the chains that the emulated machine also gives.
-TEST_F(SimtGpu, passes_the_cases_of_the_emulated_machine) { run("f32 cases", simt_cases()); }
+TEST_F(SimtGpu, passes_the_cases_of_the_emulated_machine) { run_on_gpu("f32 cases", simt_cases()); }
 
 TEST_F(SimtGpu, passes_without_the_emulated_chips_limits) {
   std::vector<GemmCase> cases = simt_cases();
   for (GemmCase& c : cases) c.options.max_sms.reset();
-  run("f32 cases on the whole chip", cases);
+  run_on_gpu("f32 cases on the whole chip", cases);
 }
 
 TEST_F(SimtGpu, passes_large_shapes_of_every_layout) {
@@ -57,7 +37,7 @@ TEST_F(SimtGpu, passes_large_shapes_of_every_layout) {
           c.options.splits.reset();
           cases.push_back(std::move(c));
         }
-  run("large f32 cases", cases);
+  run_on_gpu("large f32 cases", cases);
 }
 
 // Every kernel of the list, and the bits of both machines.
