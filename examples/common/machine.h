@@ -25,7 +25,11 @@ class Array {
     data_ =
         static_cast<T*>(tilewright::emulator::Machine::default_machine().allocate_global(count * sizeof(T)));
 #else
-    cudaMallocManaged(reinterpret_cast<void**>(&data_), count * sizeof(T));
+    const cudaError_t error = cudaMallocManaged(reinterpret_cast<void**>(&data_), count * sizeof(T));
+    if (error != cudaSuccess) {
+      std::printf("no GPU memory: %s\n", cudaGetErrorString(error));
+      std::exit(error == cudaErrorMemoryAllocation ? 1 : 77);  // 77: nothing to run on
+    }
 #endif
   }
   ~Array() {
