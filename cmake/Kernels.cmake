@@ -17,6 +17,9 @@ set(tilewright_simt_once repack)
 set(tilewright_simt_once_declaration
     "Status launch_simt_repack(const kernels::SimtRepackParams&, const kernels::SimtLaunch&)")
 set(tilewright_simt_once_function launch_simt_repack)
+set(tilewright_tensor_instance src/tensor_instance.h)
+set(tilewright_tensor_header src/tensor_kernel_table.h)
+set(tilewright_tensor_type TensorKernel)
 
 # Sets `out` to the argument lists of a kernel list, "|" between arguments.
 function(tilewright_read_kernel_list out family list)
@@ -97,13 +100,14 @@ function(tilewright_generate_kernels out family machine mode extension)
   set(${out} ${${out}} ${generated} ${directory}/${family}_table.cpp PARENT_SCOPE)
 endfunction()
 
-# Defines tilewright_kernels_emulated and tilewright_kernels_gpu from the lines of two lists.
-function(tilewright_add_kernel_libraries fp8_list simt_list)
+# Defines tilewright_kernels_emulated and tilewright_kernels_gpu from the lines of the lists.
+function(tilewright_add_kernel_libraries fp8_list simt_list tensor_list)
   tilewright_read_kernel_list(fp8 fp8 ${fp8_list})
   tilewright_read_kernel_list(simt simt ${simt_list})
+  tilewright_read_kernel_list(tensor tensor ${tensor_list})
 
   set(sources)
-  foreach(family fp8 simt)
+  foreach(family fp8 simt tensor)
     tilewright_generate_kernels(sources ${family} emulated emulated cpp ${${family}})
   endforeach()
   add_library(tilewright_kernels_emulated STATIC ${sources})
@@ -111,7 +115,7 @@ function(tilewright_add_kernel_libraries fp8_list simt_list)
   target_link_libraries(tilewright_kernels_emulated PRIVATE tilewright_kernel_build PUBLIC tilewright_host)
 
   set(sources)
-  foreach(family fp8 simt)
+  foreach(family fp8 simt tensor)
     if(NOT TILEWRIGHT_CUDA)
       set(${family})
     endif()

@@ -26,11 +26,30 @@ Status check_extents(const Problem& p) {
   return {};
 }
 
+bool is_byte(DType t) { return t == DType::s8 || t == DType::u8; }
+bool is_tensor_type(DType t) { return t == DType::f16 || t == DType::bf16 || t == DType::tf32 || is_byte(t); }
+
 Family family_of(const Problem& p) {
-  return p.a.type == DType::f32 || p.b.type == DType::f32 ? Family::simt : Family::fp8;
+  const auto either = [&](auto is) { return is(p.a.type) || is(p.b.type); };
+  if (either([](DType t) { return t == DType::f32; })) return Family::simt;
+  return either(is_tensor_type) ? Family::tensor : Family::fp8;
 }
 
 std::string type_text(DType type) { return std::string("type ") + name_of(type); }
+
+Status check_tensor_types(const Problem& p) {
+  const DType a = p.a.type, b = p.b.type;
+  if (a != b && !(is_byte(a) && is_byte(b))) {
+    const bool a_known = is_tensor_type(a);
+    return broken(RuleId::type_ab, a_known ? "B" : "A", type_text(a_known ? b : a), name_of(a_known ? a : b));
+  }
+  const DType usual = is_byte(a) ? DType::s32 : a == DType::tf32 ? DType::f32 : a;
+  if (p.d.type != usual && p.d.type != DType::f32)
+    return broken(RuleId::type_d_tensor, "D", type_text(p.d.type), name_of(usual));
+  if (p.beta != 0 && p.c.type != p.d.type)
+    return broken(RuleId::type_c_tensor, "C", type_text(p.c.type), name_of(p.d.type));
+  return {};
+}
 
 Status check_types(const Problem& p) {
   if (family_of(p) == Family::simt) {
@@ -40,6 +59,7 @@ Status check_types(const Problem& p) {
       if (type != DType::f32) return broken(RuleId::type_f32, name, type_text(type), "f32");
     return {};
   }
+  if (family_of(p) == Family::tensor) return check_tensor_types(p);
   for (const auto& [name, type] : {std::pair{"A", p.a.type}, std::pair{"B", p.b.type}}) {
     if (type != DType::e4m3 && type != DType::e5m2)
       return broken(RuleId::type_ab, name, type_text(type), "e4m3");
@@ -161,7 +181,7 @@ bool same_strides(const Strides& x, const Strides& y) {
 Status set_operands(const Problem& p, const Strides& a, const Strides& b, KernelProblem& out) {
   out.a = kernel_operand('A', p.a, a, p.m, p.k, p.l);
   out.b = kernel_operand('B', p.b, transposed(b), p.n, p.k, p.l);
-  if (out.family == Family::fp8) {
+  if (out.family != Family::simt && bits_of(p.a.type) != 16) {
     if (Status s = check_k_major(out.a, p.a.layout)) return s;
     if (Status s = check_k_major(out.b, p.b.layout)) return s;
   }
@@ -179,7 +199,7 @@ Status set_c(const Problem& p, const Strides& d, KernelProblem& out) {
   out.c_alignment = p.c.alignment;
   out.in_place_ok = p.c.type == p.d.type && same_strides(*c, d);
   out.c = out.exchanged ? transposed(*c) : *c;
-  if (out.family == Family::fp8 && !contiguous_columns(out.c)) {
+  if (out.family != Family::simt && !contiguous_columns(out.c)) {
     const bool row_major = p.d.layout == Layout::row_major;
     return broken(RuleId::layout_c, "C", row_major ? "layout column_major" : "layout row_major",
                   row_major ? "row_major" : "column_major");

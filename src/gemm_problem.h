@@ -12,7 +12,7 @@ struct Strides {
   int64_t row = 0, column = 0, batch = 0;
 };
 
-/// A or B of a kernel: `rows` rows of K elements in each batch. FP8: K is contiguous.
+/// A or B of a kernel: `rows` rows of K elements in each batch. FP8, TF32, integers: K is contiguous.
 struct KernelOperand {
   char name = 'A';  // as the caller knows it
   DType type{};
@@ -23,7 +23,11 @@ struct KernelOperand {
 };
 
 /// Which planner and kernels a problem belongs to.
-enum class Family : uint8_t { fp8, simt };
+enum class Family : uint8_t {
+  fp8,     // e4m3 and e5m2 on tensor cores, with promotion
+  simt,    // f32 on the ordinary cores
+  tensor,  // f16, bf16, tf32, s8 and u8 on tensor cores
+};
 
 struct KernelProblem {
   Family family = Family::fp8;
@@ -31,7 +35,7 @@ struct KernelProblem {
   int64_t m = 0, n = 0, k = 0, l = 0;
   KernelOperand a, b;
   DType c_type{}, d_type{};
-  Strides c;  // FP8: columns are contiguous, as D's are
+  Strides c;  // but for f32: columns are contiguous, as D's are
   Strides d;  // columns are contiguous, unless flipped
   bool d_bulk = false;
   bool in_place_ok = false;  // C and D have the same type and strides

@@ -52,7 +52,7 @@ Status check_workspace(const PlanState& s, const Buffers& buffers) {
 }
 
 Status check_scalars(const PlanState& s, const Buffers& buffers) {
-  if (s.problem.family != Family::simt) return {};
+  if (s.problem.family == Family::fp8) return {};
   const std::pair<const char*, const float*> scales[] = {
       {"scale_a", buffers.scale_a}, {"scale_b", buffers.scale_b}, {"scale_d", buffers.scale_d}};
   for (const auto& [name, pointer] : scales)
@@ -80,6 +80,8 @@ Status Plan::run(const Buffers& buffers, void* stream) const {
 
   if (const auto* fp8 = std::get_if<detail::BoundFp8>(&s.kernel))
     return run_fp8(s.target, s.problem, *fp8, buffers, stream);
+  if (const auto* tensor = std::get_if<detail::BoundTensor>(&s.kernel))
+    return run_tensor(s.problem, *tensor, buffers, stream);
   return run_simt(s.target, std::get<detail::BoundSimt>(s.kernel), buffers, stream);
 }
 

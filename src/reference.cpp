@@ -180,7 +180,11 @@ Expectation expect(const ReferenceGemm& g, const ComparisonRules& rules, double 
   e.error = scale * std::fabs(g.alpha) * (bound.relative * sum + bound.absolute);
   const bool exact = bound.relative == 0 && g.alpha == 1 && g.beta == 0 && g.scale_d == 1 && sum < 0x1p24;
   // At most eight roundings of the factors, of each product and of the sum; tiny ones may be subnormal.
-  if (!exact) e.error += 0x1p-21 * scale * (product + beta_c) + 0x1p-147 * std::max(1.0, scale);
+  if (rules.wide_epilogue) {
+    e.error += 0x1p-49 * scale * (product + beta_c);
+  } else if (!exact) {
+    e.error += 0x1p-21 * scale * (product + beta_c) + 0x1p-147 * std::max(1.0, scale);
+  }
   return e;
 }
 

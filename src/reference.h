@@ -86,10 +86,11 @@ AccumulationBound exact_bound();
 
 // ---- comparison
 
-/// How D was made from the sums, for compare(). Epilogue arithmetic in FP32.
+/// How D was made from the sums, for compare().
 struct ComparisonRules {
   AccumulationBound accumulation;
-  bool saturate = true;  // overflow of an 8-bit or 16-bit D
+  bool saturate = true;        // overflow of an 8-bit or 16-bit D
+  bool wide_epilogue = false;  // epilogue arithmetic in FP64 instead of FP32
 };
 
 struct Comparison {

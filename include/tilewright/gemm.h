@@ -30,7 +30,8 @@ struct Operand {
   /// Elements between neighbouring batches; empty: packed. 0 makes every batch read the same A, B or C.
   std::optional<int64_t> batch_stride = std::nullopt;
   /// Bytes that the base pointer given to run() will be a multiple of (a power of two). A smaller one than 16
-  /// costs speed: A and B are then loaded, or D stored, without bulk copies.
+  /// costs speed: A and B are then loaded, or D stored, without bulk copies. (A and B of f16, bf16, tf32, s8
+  /// and u8 need 16.)
   int alignment = 16;
 };
 
@@ -45,15 +46,21 @@ enum class Accumulation : uint8_t {
 /// A and B of e4m3 or e5m2 (in any mixture) are multiplied on the tensor cores, and D is any of these types,
 /// f16, bf16 or f32. A and B of f32 are multiplied by the ordinary cores, FP32 throughout (never TF32), and
 /// then C and D are f32 too.
+///
+/// The other types run on the tensor cores through the pipeline API, C and D of one type:
+///   f16, bf16  sums in the tensor core's FP32; D of the same type or f32
+///   tf32       FP32 in memory, of which the tensor core reads the upper 19 bits; D of f32
+///   s8, u8     (in any mixture) exact sums, which wrap around beyond 32 bits; D of s32 or f32
 struct Problem {
   int64_t m = 0, n = 0, k = 0;
   int64_t l = 1;  // batches
-  // FP8 wants K-major operands: A row-major, B column-major ("TN"). f32 takes every layout.
+  // FP8, tf32, s8 and u8 want K-major operands: A row-major, B column-major ("TN"). f16, bf16 and f32 take
+  // every layout.
   Operand a{};
   Operand b{.layout = Layout::column_major};
-  Operand c{.type = DType::f16};  // read only when beta is not zero; FP8: stored as D is
+  Operand c{.type = DType::f16};  // read only when beta is not zero; but for f32: stored as D is
   Operand d{.type = DType::f16};
-  float alpha = 1, beta = 0;
+  float alpha = 1, beta = 0;  // integer products are scaled in double, and rounded to nearest even
   float scale_a = 1, scale_b = 1, scale_d = 1;
   // FP8 only, from here.
   Accumulation accumulation = Accumulation::promoted;
@@ -105,7 +112,7 @@ struct Options {
 };
 
 /// The pointers of one run, in the memory of the plan's device (host memory for the emulated machine). Device
-/// scalars may be null; where given they multiply their namesakes in Problem (f32: alpha and beta only). C
+/// scalars may be null; where given they multiply their namesakes in Problem (only FP8 has scales there). C
 /// may equal D if both have the same type and strides.
 struct Buffers {
   const void* a = nullptr;

@@ -355,16 +355,17 @@ TEST(GemmRules, every_rule_of_the_table_is_flipped) {
 
 TEST(GemmRules, a_gpu_that_is_absent_old_or_not_built_for_is_refused) {
   const GpuLimits h200{.ordinal = 0, .major = 9, .minor = 0, .sms = 132, .l2_bytes = 0};
-  ASSERT_TRUE(gpu_target(h200, fake_kernels(), {}).has_value());
-  EXPECT_EQ(gpu_target(h200, fake_kernels(), {})->capability, 90);
+  ASSERT_TRUE(gpu_target(h200, fake_kernels(), {}, {}).has_value());
+  EXPECT_EQ(gpu_target(h200, fake_kernels(), {}, {})->capability, 90);
   const auto expect_refused = [](const Expected<Target>& target, const std::string& found) {
     ASSERT_FALSE(target);
     EXPECT_EQ(target.error().rule, "device.gpu");
     EXPECT_EQ(target.error().code, ErrorCode::no_device);
     EXPECT_NE(target.error().message.find(found), std::string::npos) << target.error().message;
   };
-  expect_refused(gpu_target(h200, {}, {}), "no kernels in this build");
-  expect_refused(gpu_target(Error{ErrorCode::no_device, "x", "no driver"}, fake_kernels(), {}), "no driver");
+  expect_refused(gpu_target(h200, {}, {}, {}), "no kernels in this build");
+  expect_refused(gpu_target(Error{ErrorCode::no_device, "x", "no driver"}, fake_kernels(), {}, {}),
+                 "no driver");
 }
 
 TEST(Case, C92_what_is_planned_runs_and_what_is_refused_gives_its_reason) {

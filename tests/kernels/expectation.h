@@ -29,7 +29,7 @@ class Expectation {
   Factors factors_;
   ReferenceGemm gemm_;
   std::vector<double> reference_, magnitude_;  // [batch][m][n]
-  std::vector<float> sums_;                    // [batch][m][n], by the model; empty without it
+  std::vector<double> sums_;                   // [batch][m][n], by the model; empty without it
 };
 
 /// Bits of element `index`.

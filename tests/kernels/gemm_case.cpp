@@ -88,7 +88,7 @@ class CaseRun {
       const auto* factor = static_cast<const float*>(scalars.base());
       buffers.alpha = factor, buffers.beta = factor + 1;
     }
-    if (case_.device_scalars && case_.problem.a.type != DType::f32) {
+    if (case_.device_scalars && is_fp8(case_.problem.a.type)) {
       const auto* factor = static_cast<const float*>(scalars.base());
       buffers.scale_a = factor + 2, buffers.scale_b = factor + 3, buffers.scale_d = factor + 4;
     }
@@ -276,8 +276,8 @@ int64_t bulk_ld(int64_t line, DType type, int64_t wider) {
 }
 
 void pad_for_bulk(Problem& p, int64_t wider) {
-  p.a.ld = bulk_ld(p.k, p.a.type, wider);
-  p.b.ld = bulk_ld(p.k, p.b.type, wider);
+  p.a.ld = bulk_ld(p.a.layout == Layout::row_major ? p.k : p.m, p.a.type, wider);
+  p.b.ld = bulk_ld(p.b.layout == Layout::row_major ? p.n : p.k, p.b.type, wider);
   p.c.ld = bulk_ld(p.c.layout == Layout::row_major ? p.n : p.m, p.c.type, wider);
   p.d.ld = bulk_ld(p.d.layout == Layout::row_major ? p.n : p.m, p.d.type, wider);
 }

@@ -27,6 +27,18 @@ constexpr std::array<float, 6> kSpecialFloats{
     std::numeric_limits<float>::denorm_min(),
     -std::numeric_limits<float>::infinity()};
 
+/// The same for other types; integers have their ends only.
+double special_value(DType type, size_t which) {
+  if (is_integer(type))
+    return with_type(type, [&](auto t) -> double {
+      using Traits = NumericTraits<decltype(t)>;
+      return which % 2 == 0 ? Traits::max : Traits::lowest;
+    });
+  if (type != DType::f16) return kSpecialFloats[which];
+  constexpr double kLarge = 60000, kLeast = 0x1p-24;
+  return which == 3 ? kLarge : which == 4 ? kLeast : static_cast<double>(kSpecialFloats[which]);
+}
+
 /// One special code in every seventh row, or column of B.
 void plant_specials(HostOperand& o, bool along_columns) {
   const OperandShape& s = o.shape;
@@ -38,10 +50,10 @@ void plant_specials(HostOperand& o, bool along_columns) {
       const int64_t at = (line * 37 + batch) % depth;
       const int64_t index = along_columns ? s.index(batch, at, line) : s.index(batch, line, at);
       const size_t which = static_cast<size_t>(line / 7 + batch) % codes.size();
-      if (s.type == DType::f32) {
-        store_element(o.bytes.data(), s.type, index, kSpecialFloats[which], false);
-      } else {
+      if (is_fp8(s.type)) {
         o.bytes[static_cast<size_t>(index)] = codes[which];
+      } else {
+        store_element(o.bytes.data(), s.type, index, special_value(s.type, which), false);
       }
     }
   }
@@ -59,7 +71,7 @@ void fill(HostOperand& o, const GemmCase& c, const ElementFunction& value, uint6
     return;
   }
   const MatrixShape shape{s.type, s.rows, s.columns, batches, s.row_stride, s.column_stride, s.batch_stride};
-  if (c.data == Data::codes && bits_of(s.type) == 8) {
+  if (c.data == Data::codes && s.type != DType::f32 && s.type != DType::s32) {
     fill_any_codes(o.bytes.data(), shape, false, seed);
     return;
   }
