@@ -17,8 +17,8 @@ Shape2 tile_of(const TensorKernel& k) { return {k.id.tile_m, k.id.tile_n}; }
 Shape2 cluster_of(const TensorKernel& k) { return {k.id.cluster_m, k.id.cluster_n}; }
 
 /// In which order an operand is loaded: with K contiguous, or its rows.
-Expected<bool> k_major(const KernelProblem& p, const KernelOperand& o) {
-  if (!p.reads_ab || o.bulk_along_k) return true;
+Expected<bool> k_major(const KernelOperand& o) {
+  if (o.bulk_along_k) return true;
   if (bits_of(o.type) == 16 && o.bulk_along_rows) return false;
   const std::string name(1, o.name);
   const int64_t size = bits_of(o.type) / 8, step = 16 / size;
@@ -40,16 +40,15 @@ std::string type_words(const KernelProblem& p) {
 /// Kernels of the right types and majorness.
 Expected<std::vector<const TensorKernel*>> typed_kernels(const PlanRequest& r) {
   const KernelProblem& p = r.problem;
-  const Expected<bool> a = k_major(p, p.a);
-  if (!a) return a.error();
-  const Expected<bool> b = k_major(p, p.b);
-  if (!b) return b.error();
+  const Expected<bool> a = k_major(p.a), b = k_major(p.b);
+  const bool any_order = !p.reads_ab;
+  if (!any_order && !a) return a.error();
+  if (!any_order && !b) return b.error();
   std::vector<const TensorKernel*> typed;
   for (int i = 0; i < r.target.tensor.count; ++i) {
     const TensorKernel& k = r.target.tensor.kernels[i];
-    if (k.id.a == p.a.type && k.id.b == p.b.type && k.id.d == p.d_type && k.id.k_major_a == *a &&
-        k.id.k_major_b == *b)
-      typed.push_back(&k);
+    if (k.id.a != p.a.type || k.id.b != p.b.type || k.id.d != p.d_type) continue;
+    if (any_order || (k.id.k_major_a == *a && k.id.k_major_b == *b)) typed.push_back(&k);
   }
   if (typed.empty()) return broken(RuleId::tile_built, "types", type_words(p), "none on this machine");
   return typed;

@@ -37,7 +37,17 @@ struct Flip {
 const Flip kFlips[] = {
     {"extent.range", [](Case& c) { c.problem.m = -1; }, "m: -1", "0"},
     {"extent.range", [](Case& c) { c.problem.k = int64_t{1} << 31; }, "k: 2147483648", "2147483647"},
-    {"type.ab", [](Case& c) { c.problem.b.type = DType::f16; }, "B: type f16", "e4m3"},
+    {"type.ab", [](Case& c) { c.problem.b.type = DType::e2m1; }, "B: type e2m1", "e4m3"},
+    {"type.ab", [](Case& c) { c.problem.b.type = DType::f16; }, "A: type e4m3", "f16"},
+    {"type.d_tensor", [](Case& c) { c.problem = tensor_problem(DType::bf16, DType::f16); }, "D: type f16",
+     "bf16"},
+    {"type.c_tensor",
+     [](Case& c) {
+       c.problem = tensor_problem(DType::bf16, DType::bf16);
+       c.problem.beta = 1;
+       c.problem.c.type = DType::f32;
+     },
+     "C: type f32", "bf16"},
     {"type.c",
      [](Case& c) {
        c.problem.beta = 1;
@@ -175,6 +185,12 @@ const Flip kFlips[] = {
     {"cluster.copy",
      [](Case& c) {
        c.problem = simt_problem();
+       c.options.cluster = Shape2{1, 2};
+     },
+     "cluster: 1x2", "1x1"},
+    {"cluster.built",
+     [](Case& c) {
+       c.problem = tensor_problem(DType::bf16, DType::bf16);
        c.options.cluster = Shape2{1, 2};
      },
      "cluster: 1x2", "1x1"},

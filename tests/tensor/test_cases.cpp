@@ -24,8 +24,9 @@ class TensorShard : public ::testing::TestWithParam<int> {
     for (size_t i = static_cast<size_t>(GetParam()); i < cases.size(); i += kShards) {
       cases[i].runs = 1;
       const CaseResult result = expect_passes(cases[i], machine);
-      EXPECT_NE(cases[i].name.find(result.info.kernel), std::string::npos)
-          << cases[i].name << " ran " << result.info.kernel;
+      // Without a product the order of A and B decides nothing.
+      const bool named = cases[i].name.find(result.info.kernel) != std::string::npos;
+      EXPECT_TRUE(named || cases[i].problem.alpha == 0) << cases[i].name << " ran " << result.info.kernel;
       EXPECT_EQ(result.info.path, "wgmma");
       kernels.insert(result.info.kernel);
     }
