@@ -145,6 +145,8 @@ std::string name_of(const MachineOptions& options) {
       return "random schedule, seed " + std::to_string(options.seed);
     case SchedulePolicy::adversarial:
       return "adversarial schedule, seed " + std::to_string(options.seed);
+    case SchedulePolicy::timed:
+      return "order of modelled time";
   }
   return {};
 }
