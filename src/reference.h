@@ -40,9 +40,9 @@ struct ScaleView {
 struct ReferenceGemm {
   int64_t m = 0, n = 0, k = 0, batches = 1;
   MatrixView a, b, c;
-  ScaleView a_scales{}, b_scales{};
   double alpha = 1, beta = 0, scale_d = 1;
   int threads = 0;  // 0: one for each core
+  ScaleView a_scales{}, b_scales{};
 };
 
 /// Computes D into d and S into abs_sum (may be null), both dense [batch][m][n].
