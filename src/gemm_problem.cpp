@@ -71,6 +71,56 @@ Status check_types(const Problem& p) {
   return {};
 }
 
+Status check_scale_mode(const Problem& p) {
+  if (p.scale_mode == ScaleMode::per_tensor) return {};
+  const std::pair<const char*, DType> types[] = {{"A", p.a.type}, {"B", p.b.type}};
+  for (const auto& [name, type] : types)
+    if (type != DType::e4m3) return broken(RuleId::scale_mode, name, type_text(type), "e4m3");
+  if (bits_of(p.d.type) == 8) return broken(RuleId::scale_mode, "D", type_text(p.d.type), "f16");
+  if (p.scale_mode != ScaleMode::block_1x128_128x128) return {};
+  if (p.accumulation != Accumulation::promoted)
+    return broken(RuleId::scale_promotion, "accumulation", "fast", "promoted");
+  if (p.interval != 4) return broken(RuleId::scale_promotion, "interval", text(p.interval), "4");
+  return {};
+}
+
+/// lines, k_blocks: of the scales. rows_contiguous: of packed ones.
+Expected<ScaleLines> scale_lines(const char* name, const ScaleStrides& s, int64_t lines, int64_t k_blocks,
+                                 int64_t batches, bool lines_contiguous) {
+  ScaleLines out{s.line_stride, s.k_stride, 0};
+  if (out.line_stride == 0 && out.k_stride == 0) {
+    out.line_stride = lines_contiguous ? 1 : k_blocks;
+    out.k_stride = lines_contiguous ? lines : 1;
+  }
+  const bool lines_long = out.line_stride > out.k_stride;
+  if (batches > 1)
+    out.batch_stride =
+        s.batch_stride.value_or(lines_long ? out.line_stride * lines : out.k_stride * k_blocks);
+  const std::pair<const char*, int64_t> strides[] = {
+      {"line stride ", out.line_stride}, {"K stride ", out.k_stride}, {"batch stride ", out.batch_stride}};
+  constexpr int64_t kMost = kMaxStrideBytes / 4 - 1;
+  for (const auto& [word, stride] : strides)
+    if (stride < 0 || stride > kMost)
+      return broken(RuleId::scale_stride, name, word + text(stride), text(stride < 0 ? 0 : kMost));
+  return out;
+}
+
+/// In the caller's order.
+Status set_scales(const Problem& p, KernelProblem& out) {
+  out.scale_mode = p.scale_mode;
+  if (p.scale_mode == ScaleMode::per_tensor) return {};
+  const bool blocks = p.scale_mode == ScaleMode::block_1x128_128x128;
+  const int64_t k_blocks = blocks ? ceil_div(p.k, 128) : 1;
+  const Expected<ScaleLines> a = scale_lines("scale_a", p.a_scales, p.m, k_blocks, p.l, true);
+  if (!a) return a.error();
+  const Expected<ScaleLines> b =
+      scale_lines("scale_b", p.b_scales, blocks ? ceil_div(p.n, 128) : p.n, k_blocks, p.l, !blocks);
+  if (!b) return b.error();
+  out.a_scales = *a;
+  out.b_scales = *b;
+  return {};
+}
+
 /// An operand of one extent: the value of its strides, with the packed ones filled in.
 struct Extents {
   int64_t rows, columns, batches;
@@ -188,6 +238,7 @@ Status set_operands(const Problem& p, const Strides& a, const Strides& b, Kernel
   if (out.exchanged) {
     std::swap(out.a, out.b);
     std::swap(out.m, out.n);
+    std::swap(out.a_scales, out.b_scales);
   }
   return {};
 }
@@ -199,7 +250,8 @@ Status set_c(const Problem& p, const Strides& d, KernelProblem& out) {
   out.c_alignment = p.c.alignment;
   out.in_place_ok = p.c.type == p.d.type && same_strides(*c, d);
   out.c = out.exchanged ? transposed(*c) : *c;
-  if (out.family != Family::simt && !contiguous_columns(out.c)) {
+  const bool any_layout = out.family == Family::simt || out.scale_mode == ScaleMode::block_1x128_128x128;
+  if (!any_layout && !contiguous_columns(out.c)) {
     const bool row_major = p.d.layout == Layout::row_major;
     return broken(RuleId::layout_c, "C", row_major ? "layout column_major" : "layout row_major",
                   row_major ? "row_major" : "column_major");
@@ -214,6 +266,7 @@ KernelProblem KernelProblem::flipped() const {
   out.exchanged = !exchanged;
   std::swap(out.m, out.n);
   std::swap(out.a, out.b);
+  std::swap(out.a_scales, out.b_scales);
   out.c = transposed(c);
   out.d = transposed(d);
   return out;
@@ -222,6 +275,7 @@ KernelProblem KernelProblem::flipped() const {
 Expected<KernelProblem> canonical(const Problem& p) {
   if (Status s = check_extents(p)) return *s;
   if (Status s = check_types(p)) return *s;
+  if (Status s = check_scale_mode(p)) return *s;
   const Expected<Strides> a = strides_of("A", p.a, {p.m, p.k, p.l});
   if (!a) return a.error();
   const Expected<Strides> b = strides_of("B", p.b, {p.k, p.n, p.l});
@@ -246,14 +300,17 @@ Expected<KernelProblem> canonical(const Problem& p) {
   out.beta = out.reads_c ? static_cast<float>(double{p.beta} * p.scale_d) : 0.0f;
   out.d_type = p.d.type;
   out.d_alignment = p.d.alignment;
-  out.exchanged = !contiguous_columns(*d);
+  if (Status s = set_scales(p, out)) return *s;
+  // The scales of blocks of A and B are not alike, so that these cannot change places.
+  out.exchanged = !contiguous_columns(*d) && p.scale_mode != ScaleMode::block_1x128_128x128;
   out.d = out.exchanged ? transposed(*d) : *d;
   if (out.reads_c)
     if (Status s = set_c(p, *d, out)) return *s;
   if (Status s = set_operands(p, *a, *b, out)) return *s;
   // TMA cuts a store at the end of a row of D in units of 16 bytes, not of elements.
   const int64_t size = size_of(p.d.type);
-  out.d_bulk = out.n * size % 16 == 0 && bulk(out.m, out.d.row, out.l, out.d.batch, size, p.d.alignment);
+  out.d_bulk = contiguous_columns(out.d) && out.n * size % 16 == 0 &&
+               bulk(out.m, out.d.row, out.l, out.d.batch, size, p.d.alignment);
   return out;
 }
 

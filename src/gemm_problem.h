@@ -22,6 +22,11 @@ struct KernelOperand {
   bool bulk_along_k = false, bulk_along_rows = false;
 };
 
+/// Of the scales of A or B, in elements.
+struct ScaleLines {
+  int64_t line_stride = 0, k_stride = 0, batch_stride = 0;
+};
+
 /// Which planner and kernels a problem belongs to.
 enum class Family : uint8_t {
   fp8,     // e4m3 and e5m2 on tensor cores, with promotion
@@ -32,11 +37,13 @@ enum class Family : uint8_t {
 struct KernelProblem {
   Family family = Family::fp8;
   bool exchanged = false;  // the caller's D is column-major: A and B, M and N have changed places
+  ScaleMode scale_mode = ScaleMode::per_tensor;  // blocks: never exchanged
+  ScaleLines a_scales, b_scales;                 // in the order that the kernel takes them
   int64_t m = 0, n = 0, k = 0, l = 0;
   KernelOperand a, b;
   DType c_type{}, d_type{};
-  Strides c;  // but for f32: columns are contiguous, as D's are
-  Strides d;  // columns are contiguous, unless flipped
+  Strides c;  // but for f32 and block scales: columns are contiguous, as D's are
+  Strides d;  // columns are contiguous, unless flipped, or a column-major one of block scales
   bool d_bulk = false;
   bool in_place_ok = false;  // C and D have the same type and strides
   int c_alignment = 1, d_alignment = 1;
@@ -46,6 +53,8 @@ struct KernelProblem {
   /// Of the caller's operands, the one that the kernel takes as its A, and B.
   const void* pointer_a(const Buffers& buffers) const { return exchanged ? buffers.b : buffers.a; }
   const void* pointer_b(const Buffers& buffers) const { return exchanged ? buffers.a : buffers.b; }
+  const float* scales_a(const Buffers& b) const { return exchanged ? b.scale_b : b.scale_a; }
+  const float* scales_b(const Buffers& b) const { return exchanged ? b.scale_a : b.scale_b; }
 
   /// The same with A and B, M and N exchanged: D^T = B^T A^T. Its D has contiguous rows.
   KernelProblem flipped() const;

@@ -113,13 +113,21 @@ constexpr NumberedRule kTable[] = {
      {"device.current", "a plan runs on the GPU that was current when it was made", ErrorCode::no_device}},
     {RuleId::pointer_null, {"pointer.null", "an operand that is read or written is not null", kInvalid}},
     {RuleId::pointer_alignment,
-     {"pointer.alignment", "a base pointer is aligned as Operand::alignment promised", kAlignment}},
+     {"pointer.alignment",
+      "a base pointer is aligned as Operand::alignment promised, and one of scales to 4 bytes", kAlignment}},
     {RuleId::pointer_in_place,
      {"pointer.in_place", "D may be C only with the same type and strides, and is never A or B", kInvalid}},
     {RuleId::pointer_workspace,
      {"pointer.workspace", "a plan that needs a workspace gets one, at a multiple of 256 bytes", kInvalid}},
     {RuleId::scale_device,
      {"scale.device", "device pointers scale_a, scale_b and scale_d are for FP8 operands only", kInvalid}},
+    {RuleId::scale_mode,
+     {"scale.mode",
+      "scales of rows and columns, or of blocks, are for A and B of e4m3 and D of f16, bf16 or f32",
+      kUnsupported}},
+    {RuleId::scale_promotion,
+     {"scale.promotion", "block scales are applied by promotion, every 4 MMAs (128 of K)", kUnsupported}},
+    {RuleId::scale_stride, {"scale.stride", "a stride of scales is 0 or more and below 2^40 bytes", kRange}},
 };
 
 constexpr bool in_order() {

@@ -48,6 +48,9 @@ enum class RuleId {
   pointer_in_place,
   pointer_workspace,
   scale_device,
+  scale_mode,
+  scale_promotion,
+  scale_stride,
 };
 
 /// "subject: found, but <text of the rule>; nearest legal: nearest".

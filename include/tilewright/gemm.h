@@ -41,6 +41,24 @@ enum class Accumulation : uint8_t {
   fast,      // the tensor core's accumulator all along K: about 13 bits, an error that grows with K
 };
 
+/// Which FP32 scales the elements of A and B are multiplied with. docs/accumulation.md has the order of the
+/// operations.
+enum class ScaleMode : uint8_t {
+  per_tensor,           // one factor each
+  per_row_column,       // one for each row of A and each column of B
+  block_1x128_128x128,  // A: one for each row and 128 of K; B: one for each 128 of K and 128 columns
+};
+
+/// Where the scales of A or B lie, in floats from Buffers::scale_a or scale_b: that of line i (a row of A, a
+/// column of B, or the columns 128 i and on of B) and block j of 128 along K is at
+/// batch * batch_stride + i * line_stride + j * k_stride. Only multiples of strides that exist are read.
+struct ScaleStrides {
+  /// Both 0: packed. Vectors: 1. Blocks of A: 1 and m, the rows contiguous; of B: ceil(k / 128) and 1.
+  int64_t line_stride = 0, k_stride = 0;
+  /// Empty: packed. 0 makes every batch read the same scales.
+  std::optional<int64_t> batch_stride = std::nullopt;
+};
+
 /// What is to be computed. Extents may be zero: no output means no work, and K = 0 gives scale_d * beta * C.
 ///
 /// A and B of e4m3 or e5m2 (in any mixture) are multiplied on the tensor cores, and D is any of these types,
@@ -66,6 +84,10 @@ struct Problem {
   Accumulation accumulation = Accumulation::promoted;
   /// MMAs (of 32 along K) between promotions: 1, 2 or a multiple of 4. Ignored by fast accumulation.
   int64_t interval = 4;
+  /// Scales other than per_tensor: e4m3 operands, D of f16, bf16 or f32. Blocks: promoted, interval 4.
+  /// scale_a and scale_b above multiply them.
+  ScaleMode scale_mode = ScaleMode::per_tensor;
+  ScaleStrides a_scales{}, b_scales{};  // not per_tensor
   /// 8-bit D: clamp to the largest finite value. Otherwise overflow gives NaN (e4m3) or infinity (e5m2).
   bool saturate = true;
 };
@@ -113,7 +135,8 @@ struct Options {
 
 /// The pointers of one run, in the memory of the plan's device (host memory for the emulated machine). Device
 /// scalars may be null; where given they multiply their namesakes in Problem (only FP8 has scales there). C
-/// may equal D if both have the same type and strides.
+/// may equal D if both have the same type and strides. With a ScaleMode other than per_tensor, scale_a and
+/// scale_b are the scales of A and B, and not null.
 struct Buffers {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -150,6 +173,7 @@ struct PlanInfo {
   int64_t promotions = 0;
   bool tma_load = false, tma_store = false;
   bool exchanged = false;  // D^T = B^T A^T
+  ScaleMode scale_mode = ScaleMode::per_tensor;
   /// f32: the last so many tiles, in the order of the raster, are one row of K tiles that is cut into equal
   /// pieces, one for each CTA; 0: every tile is computed by one CTA.
   int64_t shared_tiles = 0;

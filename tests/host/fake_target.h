@@ -32,8 +32,11 @@ inline Expected<int> fake_max_active(uint32_t cluster_ctas, uint32_t) { return f
 
 inline kernels::Fp8KernelTable fake_kernels() {
   using kernels::Load;
-#define TILEWRIGHT_FP8_KERNEL(m, n, a, b, out, promoted, interval, load) \
-  {{m, n, DType::a, DType::b, out, promoted, interval, Load::load}, record, fake_max_active},
+  using kernels::Scales;
+#define TILEWRIGHT_FP8_KERNEL(m, n, a, b, out, promoted, interval, load, ...)                         \
+  {{m, n, DType::a, DType::b, out, promoted, interval, Load::load __VA_OPT__(, Scales::__VA_ARGS__)}, \
+   record,                                                                                            \
+   fake_max_active},
   static const kernels::Fp8Kernel rows[] = {
 #include "src/fp8_kernels.def"
   };
@@ -158,6 +161,13 @@ inline Problem tensor_problem(DType type, DType d, int64_t m = 512, int64_t n = 
   p.k = k;
   p.a.type = p.b.type = type;
   p.c.type = p.d.type = d;
+  return p;
+}
+
+/// With FP32 scales.
+inline Problem scaled_problem(ScaleMode mode) {
+  Problem p = small_problem();
+  p.scale_mode = mode;
   return p;
 }
 

@@ -337,6 +337,57 @@ const Flip kFlips[] = {
        c.buffers.scale_a = reinterpret_cast<const float*>(0x600000);
      },
      "scale_a: a device pointer", "null"},
+    {"scale.mode",
+     [](Case& c) {
+       c.problem = scaled_problem(ScaleMode::per_row_column);
+       c.problem.b.type = DType::e5m2;
+     },
+     "B: type e5m2", "e4m3"},
+    {"scale.mode",
+     [](Case& c) {
+       c.problem = scaled_problem(ScaleMode::block_1x128_128x128);
+       c.problem.d.type = DType::e4m3;
+     },
+     "D: type e4m3", "f16"},
+    {"scale.mode",
+     [](Case& c) {
+       c.problem = simt_problem();
+       c.problem.scale_mode = ScaleMode::per_row_column;
+     },
+     "A: type f32", "e4m3"},
+    {"scale.promotion",
+     [](Case& c) {
+       c.problem = scaled_problem(ScaleMode::block_1x128_128x128);
+       c.problem.interval = 8;
+     },
+     "interval: 8", "4"},
+    {"scale.promotion",
+     [](Case& c) {
+       c.problem = scaled_problem(ScaleMode::block_1x128_128x128);
+       c.problem.accumulation = Accumulation::fast;
+     },
+     "accumulation: fast", "promoted"},
+    {"scale.stride",
+     [](Case& c) {
+       c.problem = scaled_problem(ScaleMode::block_1x128_128x128);
+       c.problem.b_scales.k_stride = -1;
+     },
+     "scale_b: K stride -1", "0"},
+    {"scale.stride",
+     [](Case& c) {
+       c.problem = scaled_problem(ScaleMode::per_row_column);
+       c.problem.a_scales.line_stride = int64_t{1} << 38;
+     },
+     "scale_a: line stride 274877906944", "274877906943"},
+    {"pointer.null", [](Case& c) { c.problem = scaled_problem(ScaleMode::per_row_column); }, "scale_a: null",
+     "memory"},
+    {"pointer.alignment",
+     [](Case& c) {
+       c.problem = scaled_problem(ScaleMode::block_1x128_128x128);
+       c.buffers.scale_a = reinterpret_cast<const float*>(0x600000);
+       c.buffers.scale_b = reinterpret_cast<const float*>(0x700002);
+     },
+     "scale_b: address is 2 modulo 4", "a multiple of 4"},
 };
 
 TEST(GemmRules, the_problems_that_each_flip_breaks_run) {
