@@ -109,10 +109,10 @@ class DevicePipeline {
   /// Host: points the handle at A and B. Errors: as bind_operands; the handle is then as it was.
   pipeline_status bind(const detail::OperandView& a, const detail::OperandView& b) {
     const Facts& f = facts_of_v<D>;
-    const detail::OperandRules rules_a{'A',         f.a, f.a_arrangement, f.a_alignment, Config::kLayoutA,
-                                       Loop::kBulkA};
-    const detail::OperandRules rules_b{'B',         f.b, f.b_arrangement, f.b_alignment, Config::kLayoutB,
-                                       Loop::kBulkB};
+    const detail::OperandRules rules_a{
+        'A', f.a, f.a_arrangement, f.a_alignment, Config::kLayoutA, Loop::kBulkA, f.is_complex};
+    const detail::OperandRules rules_b{
+        'B', f.b, f.b_arrangement, f.b_alignment, Config::kLayoutB, Loop::kBulkB, f.is_complex};
 #if defined(TILEWRIGHT_EMULATE)
     const detail::EncodeFunction encode = encode_for_emulator;
 #else
