@@ -32,6 +32,14 @@ struct Facts {
   constexpr bool k_major_a() const { return a_arrangement == row_major; }
   constexpr bool k_major_b() const { return b_arrangement == col_major; }
 
+  /// FP32 as sums of tf32 numbers, which tensor cores multiply: RequiredMantissaBits.
+  constexpr bool is_split() const {
+    return mantissa_bits != 0 && a == Element::f32 && b == Element::f32 && c == Element::f32;
+  }
+  /// tf32 numbers for one element: 11 significant bits each.
+  constexpr int split_parts() const { return is_split() && mantissa_bits > 10 ? 2 : 1; }
+
+  /// Split operands lie K-major in the workspace, whatever the arrangement they are read in.
   constexpr tiles::WgmmaTileShape wgmma_shape() const {
     return {m,
             n,
@@ -42,10 +50,11 @@ struct Facts {
             a == Element::s8 || a == Element::u8,
             c == Element::f16,
             interval,
-            !k_major_a(),
-            !k_major_b(),
+            !k_major_a() && !is_split(),
+            !k_major_b() && !is_split(),
             cluster_m,
-            cluster_n};
+            cluster_n,
+            split_parts()};
   }
   /// TMA brings operands whose rows of M or N are contiguous and aligned to 16 bytes.
   constexpr tiles::SimtTileShape simt_shape() const {
@@ -99,13 +108,17 @@ constexpr Facts make_facts() {
   f.cluster_n = D::cluster_operator::n;
   f.require_multicast = D::template has<K::require_multicast>;
   f.has_accumulation = D::template has<K::accumulation>;
+  if constexpr (D::template has<K::mantissa_bits>)
+    f.mantissa_bits = D::template find<K::mantissa_bits>::value;
   if constexpr (D::template has<K::accumulation>) {
     f.interval = D::template find<K::accumulation>::interval;
+  } else if (f.is_split()) {
+    // Every 32 of K, or as near as whole groups of a K tile come to that.
+    const int mmas = f.k / 8;
+    for (f.interval = mmas < 4 ? mmas : 4; f.interval > 1 && mmas % f.interval != 0;) --f.interval;
   } else if (is_float8(f.a) && is_float8(f.b) && f.c == Element::f32) {
     f.interval = 4;
   }
-  if constexpr (D::template has<K::mantissa_bits>)
-    f.mantissa_bits = D::template find<K::mantissa_bits>::value;
   if constexpr (D::template has<K::require_path>) f.required = D::template find<K::require_path>::value;
   if constexpr (D::template has<K::allow_paths>) f.allowed = D::template find<K::allow_paths>::mask;
   return f;
