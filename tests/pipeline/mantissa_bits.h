@@ -19,6 +19,11 @@ using Split = decltype(Size<M, N, K>() + Precision<float>() + BlockDim<Threads>(
                        RequiredMantissaBits<Bits>() + WithPipeline() + EnableInputStreaming() +
                        SM<900, arch_specific>() + RequirePath<path::wgmma>());
 
+/// The same with parts of f16.
+template <int Bits, int M, int N, int K, arrangement A = row_major, arrangement B = col_major,
+          int Threads = 128>
+using Halves = decltype(Split<Bits, M, N, K, A, B, Threads>() + SplitInto<f16>());
+
 // ---- exact sums of small integers
 
 TEST_F(PipelineMantissa, every_arrangement) {
@@ -44,6 +49,15 @@ TEST_F(PipelineMantissa, ten_bits_are_one_part) {
   using D = Split<10, 64, 32, 32>;
   static_assert(facts_of_v<D>.split_parts() == 1 && facts_of_v<Split<11, 64, 32, 32>>.split_parts() == 2);
   check_gemm<D, 4, float>({.m = 70, .n = 50, .k = 75, .batches = 2, .alpha = 2, .beta = -1});
+}
+TEST_F(PipelineMantissa, parts_of_f16) {
+  const GemmShape shape{.m = 70, .n = 50, .k = 75, .batches = 2, .alpha = 2, .beta = -1};
+  check_gemm<Halves<23, 64, 48, 64, row_major, col_major>, 2, float>(shape);
+  check_gemm<Halves<23, 64, 48, 64, col_major, row_major>, 2, float>(shape);
+  check_gemm<Halves<23, 64, 48, 16, row_major, row_major>, 3, float>(shape);
+  check_gemm<Halves<9, 64, 48, 32, row_major, col_major>, 3, float>(shape);
+  check_run<Halves<23, 128, 64, 64, row_major, col_major, 256>, 2, float, true>(300, 100, 70);
+  check_gemm<Halves<23, 64, 32, 64>, 1, float>({.m = 33, .n = 20, .k = 0});
 }
 TEST_F(PipelineMantissa, zero_extents) {
   check_gemm<Split<23, 64, 32, 32>, 2, float>({.m = 33, .n = 20, .k = 0});
@@ -163,6 +177,63 @@ TEST_F(PipelineMantissa, is_as_accurate_as_fp32) {
   check_accuracy<D>(512, 8, [&] { return std::ldexp(normal(random), static_cast<int>(random() % 41) - 20); });
   check_accuracy<D>(200, 8, [&] { return std::ldexp(normal(random), random() % 2 == 0 ? 60 : -60); });
 }
+TEST_F(PipelineMantissa, halves_are_as_accurate_where_rows_have_one_magnitude) {
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal;
+  std::uniform_real_distribution<float> positive(0, 1);
+  using D = Halves<23, 64, 32, 64>;
+  for (const int64_t k : {512, 1500}) {
+    check_accuracy<D>(k, 8, [&] { return normal(random); });
+    check_accuracy<D>(k, 8, [&] { return positive(random); });
+  }
+}
+TEST_F(PipelineMantissa, rows_and_columns_of_any_magnitude_in_halves) {
+  using D = Halves<23, 64, 32, 64>;
+  Product<D> p(70, 40, 130);
+  std::mt19937 random(15);
+  std::normal_distribution<float> normal;
+  p.fill([&] { return normal(random); });
+  // Row i times 2^e, column j times 2^-e or less: both scales far beyond what f16 holds.
+  for (int64_t i = 0; i < p.m; ++i)
+    for (int64_t x = 0; x < p.k; ++x)
+      p.a.at(i, x, 0) = std::ldexp(p.a.at(i, x, 0), static_cast<int>(i % 5 * 50 - 125));
+  for (int64_t j = 0; j < p.n; ++j)
+    for (int64_t x = 0; x < p.k; ++x)
+      p.b.at(x, j, 0) = std::ldexp(p.b.at(x, j, 0), static_cast<int>(j % 4 * 30 - 60));
+  p.multiply();
+  if (HasFatalFailure()) return;
+  for (int64_t i = 0; i < p.m; ++i) {
+    for (int64_t j = 0; j < p.n; ++j) {
+      const double exact = p.exact(i, j), found = p.c.at(i, j, 0);
+      ASSERT_LE(std::abs(found - exact), 40 * 0x1p-24 * p.magnitude(i, j) + 0x1p-148) << i << ", " << j;
+    }
+  }
+}
+TEST_F(PipelineMantissa, halves_lose_what_is_small_in_its_row) {
+  // Documented: magnitudes that vary over 2^40 along K, oppositely in A and B, are not FP32 in halves.
+  std::mt19937 random(16);
+  Product<Halves<23, 64, 32, 64>> halves(64, 32, 64);
+  Product<Split<23, 64, 32, 64>> words(64, 32, 64);
+  for (int64_t x = 0; x < 64; ++x) {
+    const int e = static_cast<int>(random() % 41) - 20;
+    for (int64_t i = 0; i < 64; ++i)
+      words.a.at(i, x, 0) = halves.a.at(i, x, 0) = std::ldexp(1.0f + 0x1p-20f * static_cast<float>(i), e);
+    for (int64_t j = 0; j < 32; ++j)
+      words.b.at(x, j, 0) = halves.b.at(x, j, 0) = std::ldexp(1.0f + 0x1p-20f * static_cast<float>(j), -e);
+  }
+  halves.multiply();
+  words.multiply();
+  if (HasFatalFailure()) return;
+  double worst = 0;
+  for (int64_t i = 0; i < 64; ++i) {
+    for (int64_t j = 0; j < 32; ++j) {
+      const double exact = words.exact(i, j);
+      EXPECT_NEAR(words.c.at(i, j, 0), exact, 40 * 0x1p-24 * exact);
+      worst = std::max(worst, std::abs(halves.c.at(i, j, 0) - exact) / exact);
+    }
+  }
+  EXPECT_GT(worst, 1e-5);
+}
 TEST_F(PipelineMantissa, eleven_bits_of_input_with_ten_required) {
   std::mt19937 random(6);
   std::normal_distribution<float> normal;
@@ -235,6 +306,7 @@ TEST_F(PipelineMantissa, infinities_and_nan_follow_ieee_rules) {
   check_special<Split<23, 64, 32, 32>>(70, 40, 45);
   check_special<Split<23, 64, 32, 32, col_major, row_major>>(70, 40, 45);
   check_special<Split<10, 64, 32, 32>>(70, 40, 45);
+  check_special<Halves<23, 64, 32, 64>>(70, 40, 45);
 }
 
 // ---- the pipeline on the host

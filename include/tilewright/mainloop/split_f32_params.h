@@ -1,4 +1,4 @@
-// What the kernel that splits FP32 operands takes. Mode-neutral.
+// What the kernels that split FP32 operands take. Mode-neutral.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,11 @@ struct SplitOperand {
   uint32_t rows, k, batches;
   uint32_t tiles_rows, tiles_k;  // of 64 elements, over rows and padded_k
   uint32_t padded_k;             // whole K tiles
-  uint32_t* to;                  // [batch][row][K tile][part][element], each part the word of a tf32
+  void* to;                      // [batch][row][K tile][part][element]: f16, or the words of tf32
   uint32_t* flags;               // [batch][row]: 1 where a row has an infinity or a NaN
   uint32_t* any;                 // 1 where any row of any operand has
+  uint32_t* largest;             // [batch][padded row]: bits of the largest finite |element|; f16 parts only
+  uint32_t padded_rows;          // whole tiles
 };
 
 struct SplitParams {

@@ -63,13 +63,16 @@ requires(!facts_of_v<D>.is_split()) struct PathPlan<D, path::wgmma> {
   static void describe(const detail::OperandView&, const detail::OperandView&, Params&) {}
 };
 
-/// FP32 on tensor cores: what TMA brings was split into tf32 numbers before.
+/// FP32 on tensor cores: what TMA brings was split into shorter numbers before.
 template <class D>
 requires(facts_of_v<D>.is_split()) struct PathPlan<D, path::wgmma> {
   static constexpr int max_depth = detail::plan_of(facts_of_v<D>).max_depth;
+  using Part = SplitPart<D>;
+  static constexpr bool scaled = mainloop::SplitQuad<Part>::kScaled;
   template <int Depth>
   using Loop = SplitTileLoop<
-      WgmmaTileLoop<mainloop::WgmmaTileConfig<tf32, tf32, float, facts_of_v<D>.wgmma_shape(), Depth>>>;
+      WgmmaTileLoop<mainloop::WgmmaTileConfig<Part, Part, float, facts_of_v<D>.wgmma_shape(), Depth>>,
+      scaled>;
   using Params = detail::SplitPipelineParams;
   using Operands = SplitOperands<D>;
 

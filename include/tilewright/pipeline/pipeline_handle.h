@@ -51,6 +51,11 @@ class DevicePipeline {
       "them 192 registers a thread with BlockDim<128>, 128 with BlockDim<256>, 32 with BlockDim<512>: "
       "use a smaller tile, or execute(functor) with internal_accumulator");
 
+  static_assert(has_internal_accumulator || !facts_of_v<D>.is_split() ||
+                    facts_of_v<D>.split_into != Element::f16,
+                "a reusable_accumulator cannot add products of SplitInto<f16>, whose scales differ from tile "
+                "to tile: use SplitInto<tf32>, or execute(functor) with internal_accumulator");
+
   /// Bytes of shared memory that get_tile() takes: the stages and their barriers.
   static TILEWRIGHT_HOST_DEVICE constexpr uint32_t buffer_size() {
     return static_cast<uint32_t>(Depth) * (Config::kPlan.stage_bytes + tiles::kStageBarrierBytes);
@@ -139,7 +144,7 @@ class DevicePipeline {
   }
 
   static detail::OperandRules parts_of(detail::OperandRules rules, arrangement order) {
-    rules.element = Element::tf32;
+    rules.element = facts_of_v<D>.split_into;
     rules.order = order;
     rules.alignment = 16;
     return rules;

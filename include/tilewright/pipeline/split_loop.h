@@ -4,7 +4,9 @@
 #include <cstdint>
 
 #include "tilewright/arch/math.h"
+#include "tilewright/arch/warp.h"
 #include "tilewright/layout/tensor_shape.h"
+#include "tilewright/mainloop/split_f32.h"
 #include "tilewright/pipeline/split_params.h"
 #include "tilewright/pipeline/tile_loop.h"
 
@@ -12,8 +14,9 @@ namespace tilewright::blas {
 inline namespace TILEWRIGHT_MODE {
 namespace impl {
 
-/// Base: the loop over the parts, in which infinities and NaN are zeros.
-template <class Base>
+/// Base: the loop over the parts, in which infinities and NaN are zeros. Scaled: rows of A and columns of B
+/// were multiplied by mainloop::RowScale.
+template <class Base, bool Scaled>
 struct SplitTileLoop : Base {
   using Config = typename Base::Config;
   using Held = typename Base::Held;
@@ -23,6 +26,7 @@ struct SplitTileLoop : Base {
                                          const mainloop::Ring& ring, mainloop::RingPosition& at, Coord a,
                                          Coord b, bool accumulate, Shadow& shadow) {
     Base::multiply(held, p, stages, ring, at, a, b, accumulate, shadow);
+    if (Scaled && p.k_tiles != 0) undo_scales(held, p, a, b);
     if (p.k_tiles != 0 && *p.any != 0) add_special(held, p, a, b);
   }
 
@@ -48,8 +52,28 @@ struct SplitTileLoop : Base {
             p.b_flags[static_cast<uint64_t>(of_b) * p.n + column] != 0};
   }
 
-  static TILEWRIGHT_DEVICE bool is_finite(float x) {
-    return (arch::float_bits(x) & 0x7F800000u) != 0x7F800000u;
+  TILEWRIGHT_DEVICE static void undo_scales(Held& held, const detail::SplitPipelineParams& p, Coord a,
+                                            Coord b) {
+    constexpr auto kM = static_cast<uint32_t>(Config::kShape.m), kN = static_cast<uint32_t>(Config::kShape.n);
+    const uint32_t tiles_m = (p.m + kM - 1) / kM, tiles_n = (p.n + kN - 1) / kN;
+    if (a.m >= tiles_m || b.m >= tiles_n) return;  // a block that fills its cluster
+    TILEWRIGHT_UNROLL
+    for (int part = 0; part < Held::parts; ++part) {
+      const Coord first = Held::first(part);
+      const uint64_t of_a = a.n * p.a_batch_step, of_b = b.n * p.b_batch_step;
+      const uint32_t* const rows = p.a_largest + (of_a * tiles_m + a.m) * kM + first.m;
+      const uint32_t* const columns = p.b_largest + (of_b * tiles_n + b.m) * kN + first.n;
+      TILEWRIGHT_UNROLL
+      for (int i = 0; i < Held::part_size; ++i) {
+        if (i % 8 == 0) arch::sync_warp();  // keeps the compiler from loading all scales at once
+        const auto of_row = mainloop::RowScale::of(rows[Held::down(i)], true);
+        const auto of_column = mainloop::RowScale::of(columns[Held::across(i)], true);
+        // Halves take turns, so that nothing overflows on the way to a number that does not.
+        float& x = held.registers[part][i];
+        x = arch::mul_rn(arch::mul_rn(x, of_row.first), of_column.first);
+        x = arch::mul_rn(arch::mul_rn(x, of_row.second), of_column.second);
+      }
+    }
   }
 
   /// The products of a row and a column in which a factor is not finite.
@@ -58,7 +82,7 @@ struct SplitTileLoop : Base {
     TILEWRIGHT_NO_UNROLL
     for (uint32_t i = 0; i < k; ++i) {
       const float x = a.from[i * a.k_stride], y = b.from[i * b.k_stride];
-      if (!is_finite(x) || !is_finite(y)) sum = arch::fma_rn(x, y, sum);
+      if (!mainloop::is_finite(x) || !mainloop::is_finite(y)) sum = arch::fma_rn(x, y, sum);
     }
     return sum;
   }

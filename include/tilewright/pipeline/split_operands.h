@@ -1,7 +1,9 @@
 // The host's side of FP32 on tensor cores: A and B are split into tf32 numbers, in memory of the pipeline.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "tilewright/arch/launch.h"
@@ -17,12 +19,16 @@ namespace tilewright::blas {
 inline namespace TILEWRIGHT_MODE {
 namespace impl {
 
-/// Any number of blocks of mainloop::kRepackThreads threads, with mainloop::kRepackSharedBytes each.
-template <uint32_t TileK, uint32_t Parts>
+/// The numbers that a descriptor's elements are split into.
+template <class D>
+using SplitPart = std::conditional_t<facts_of_v<D>.split_into == Element::f16, f16, tf32>;
+
+/// All tiles of A and B, for mainloop::repack_tiles: LargestTile or a SplitTile. Any number of blocks of
+/// mainloop::kRepackThreads threads, with mainloop::kRepackSharedBytes each.
+template <class Tile>
 TILEWRIGHT_GLOBAL void TILEWRIGHT_LAUNCH_BOUNDS(mainloop::kRepackThreads)
     split_f32(const TILEWRIGHT_GRID_CONSTANT mainloop::SplitParams params) {
-  mainloop::repack_tiles<mainloop::SplitTile<TileK, Parts>>(
-      params.operand, arch::shared_address(arch::dynamic_shared_memory()));
+  mainloop::repack_tiles<Tile>(params.operand, arch::shared_address(arch::dynamic_shared_memory()));
 }
 
 /// Owns the parts of A and B. Movable: moving leaves nothing behind.
@@ -35,9 +41,9 @@ class SplitOperands {
   /// memory.
   pipeline_status reserve(const detail::OperandView& a, const detail::OperandView& b, void* stream) {
     plan_ = detail::plan_split(a, b, facts_of_v<D>);
-    if (plan_.words == 0) return {};
-    if (!parts_.serves(4 * plan_.words, stream)) {
-      Expected<arch::StreamMemory> parts = arch::StreamMemory::allocate(4 * plan_.words, false, stream);
+    if (plan_.bytes == 0) return {};
+    if (!parts_.serves(plan_.bytes, stream)) {
+      Expected<arch::StreamMemory> parts = arch::StreamMemory::allocate(plan_.bytes, false, stream);
       if (!parts) return failed(parts.error());
       parts_ = std::move(*parts);
     }
@@ -51,19 +57,26 @@ class SplitOperands {
     return {};
   }
 
-  /// Launches the kernel that splits A and B. Errors: the launch's.
+  /// Launches the kernels that split A and B. Errors: the launches'.
   pipeline_status split(void* stream) const {
-    if (plan_.words == 0) return {};
+    if (plan_.bytes == 0) return {};
+    using Part = SplitPart<D>;
     constexpr Facts f = facts_of_v<D>;
     arch::LaunchConfig config;
     config.grid = {plan_.blocks, 1, 1};
     config.block = {mainloop::kRepackThreads, 1, 1};
     config.shared_bytes = mainloop::kRepackSharedBytes;
     config.stream = stream;
+    const mainloop::SplitParams params = plan_.bind(parts(), any());
+    if constexpr (mainloop::SplitQuad<Part>::kScaled) {
+      config.name = "largest_f32";
+      if (const Status refused = arch::launch(split_f32<mainloop::LargestTile>, config, params))
+        return failed(*refused);
+    }
     config.name = "split_f32";
-    const Status refused =
-        arch::launch(split_f32<static_cast<uint32_t>(f.k), static_cast<uint32_t>(f.split_parts())>, config,
-                     plan_.bind(parts(), any()));
+    using Tile =
+        mainloop::SplitTile<Part, static_cast<uint32_t>(f.k), static_cast<uint32_t>(f.split_parts())>;
+    const Status refused = arch::launch(split_f32<Tile>, config, params);
     return refused ? failed(*refused) : pipeline_status();
   }
 
@@ -74,13 +87,15 @@ class SplitOperands {
     p.any = any();
     p.a_flags = any() + plan_.flags_a;
     p.b_flags = any() + plan_.flags_b;
+    p.a_largest = any() + plan_.largest_a;
+    p.b_largest = any() + plan_.largest_b;
   }
 
  private:
   static pipeline_status failed(const Error& error) {
     return pipeline_error{pipeline_error_code::cuda, "RequiredMantissaBits: " + error.message};
   }
-  uint32_t* parts() const { return plan_.words == 0 ? nullptr : parts_.template as<uint32_t>(); }
+  std::byte* parts() const { return plan_.bytes == 0 ? nullptr : parts_.template as<std::byte>(); }
   uint32_t* any() const { return flags_.template as<uint32_t>(); }
 
   detail::SplitPlan plan_;

@@ -13,6 +13,9 @@ struct SplitPipelineParams : SimtPipelineParams {
   const uint32_t* a_flags = nullptr;  // [batch][row of A], see mainloop::SplitOperand
   const uint32_t* b_flags = nullptr;  // [batch][column of B]
   const uint32_t* any = nullptr;
+  // Where parts are scaled: [batch][row of A], [batch][column of B], in whole tiles.
+  const uint32_t* a_largest = nullptr;
+  const uint32_t* b_largest = nullptr;
 };
 
 }  // namespace tilewright::blas::detail

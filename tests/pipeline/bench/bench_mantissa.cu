@@ -18,11 +18,10 @@ using namespace tilewright::blas;
 
 namespace {
 
-template <int M, int N, int K, int ClusterM, int ClusterN>
-using Fp32 =
-    decltype(Size<M, N, K>() + Precision<float>() + BlockDim<256>() + Alignment<4, 4, 16>() +
-             RequiredMantissaBits<23>() + WithPipeline() + EnableInputStreaming() + SM<900, arch_specific>() +
-             BlocksPerCluster<ClusterM, ClusterN>() + RequirePath<path::wgmma>());
+template <class Part, int M, int N, int K>
+using Fp32 = decltype(Size<M, N, K>() + Precision<float>() + BlockDim<256>() + Alignment<4, 4, 16>() +
+                      RequiredMantissaBits<23>() + SplitInto<Part>() + WithPipeline() +
+                      EnableInputStreaming() + SM<900, arch_specific>() + RequirePath<path::wgmma>());
 
 template <class Handle, class Epilogue>
 __global__ void TILEWRIGHT_LAUNCH_BOUNDS(Handle::max_threads_per_block)
@@ -107,12 +106,14 @@ class Race {
                   contenders_[i].name.c_str(), ms * 1e3, work / ms / 1e9, peer / ms, errors_[i]);
     }
   }
-  /// Of the first contender and of the last one.
   void report_errors(const char* data) {
-    const double peer = error(contenders_.front()), ours = error(contenders_.back());
-    std::printf("%-8s %lld x %lld x %lld  cuBLASLt FP32 %.2e  ours %.2e  ratio %.2f\n", data,
-                static_cast<long long>(m_), static_cast<long long>(n_), static_cast<long long>(k_), peer,
-                ours, ours / peer);
+    const double peer = error(contenders_.front());
+    for (size_t i = 1; i < contenders_.size(); i += 2) {
+      const double ours = error(contenders_[i + 1]);
+      std::printf("%-8s %lld x %lld x %lld  cuBLASLt FP32 %.2e  %s %.2e  ratio %.2f\n", data,
+                  static_cast<long long>(m_), static_cast<long long>(n_), static_cast<long long>(k_), peer,
+                  contenders_[i].name.c_str(), ours, ours / peer);
+    }
   }
 
  private:
@@ -162,17 +163,19 @@ class Race {
 void race(int64_t extent) {
   using schedule::Raster;
   Race r(extent, extent, extent, Data::normal);
-  r.add<Fp32<128, 256, 32, 1, 1>>("128x256x32, strip 8", Raster::along_m, 8);
-  r.add<Fp32<128, 256, 32, 1, 1>>("128x256x32, strip 12", Raster::along_m, 12);
-  r.add<Fp32<128, 256, 32, 1, 1>>("128x256x32, along n, strip 4", Raster::along_n, 4);
-  r.add<Fp32<256, 128, 32, 1, 1>>("256x128x32, strip 4", Raster::along_m, 4);
+  r.add<Fp32<tf32, 128, 256, 32>>("tf32 128x256x32, strip 8", Raster::along_m, 8);
+  r.add<Fp32<tf32, 128, 256, 32>>("tf32 128x256x32, along n, strip 4", Raster::along_n, 4);
+  r.add<Fp32<f16, 128, 256, 64>>("f16 128x256x64, strip 8", Raster::along_m, 8);
+  r.add<Fp32<f16, 128, 256, 64>>("f16 128x256x64, along n, strip 4", Raster::along_n, 4);
+  r.add<Fp32<f16, 256, 128, 64>>("f16 256x128x64, strip 4", Raster::along_m, 4);
   r.report_speed();
 }
 
 void errors(int64_t m, int64_t k) {
   for (const auto& [name, data] : {std::pair{"normal", Data::normal}, std::pair{"uniform", Data::uniform}}) {
     Race r(m, m, k, data);
-    r.add<Fp32<128, 256, 32, 1, 1>>("128x256x32", schedule::Raster::along_m, 8);
+    r.add<Fp32<tf32, 128, 256, 32>>("tf32", schedule::Raster::along_m, 8);
+    r.add<Fp32<f16, 128, 256, 64>>("f16", schedule::Raster::along_m, 8);
     r.report_errors(name);
   }
 }

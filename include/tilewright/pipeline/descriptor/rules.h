@@ -79,8 +79,9 @@ constexpr bool shares_all(const Facts& f) {
     detail::divides_tile(tiles::wgmma_granularity_n(f.threads), f.n),                                      \
     nearest_text("N", f.n, tiles::wgmma_granularity_n(f.threads)))                                         \
   X(wgmma, "wgmma.tile_k",                                                                                    \
-    "K in multiples of 16 for 16-bit inputs, of 8 for tf32 and float, of 32 for 8-bit inputs",                \
-    detail::divides_tile(32 / bytes_of(f.a), f.k), nearest_text("K", f.k, 32 / bytes_of(f.a)))                  \
+    "K in multiples of 16 for 16-bit inputs, of 8 for tf32 and float (16 with SplitInto<f16>), of 32 for "    \
+    "8-bit inputs",                                                                                           \
+    detail::divides_tile(32 / f.stage_bytes_a(), f.k), nearest_text("K", f.k, 32 / f.stage_bytes_a()))        \
   X(wgmma, "wgmma.accumulation",                                                                              \
     "Accumulation<promoted<n>>() only with float accumulators, and no Accumulation<fast>() with "             \
     "RequiredMantissaBits",                                                                                   \
