@@ -150,9 +150,8 @@ pipeline_status encode_operand(const OperandView& v, const OperandRules& rules, 
 
 }  // namespace
 
-pipeline_status bind_operands(const OperandView& a, const OperandRules& a_rules, const OperandView& b,
-                              const OperandRules& b_rules, uint32_t tile_k, EncodeFunction encode,
-                              PipelineParams& params) {
+pipeline_status check_operands(const OperandView& a, const OperandRules& a_rules, const OperandView& b,
+                               const OperandRules& b_rules) {
   if (pipeline_status status = check_operand(a, a_rules); !status) return status;
   if (pipeline_status status = check_operand(b, b_rules); !status) return status;
   if (a.columns != b.rows) {
@@ -162,6 +161,13 @@ pipeline_status bind_operands(const OperandView& a, const OperandRules& a_rules,
     return failure(Code::incompatible_batches, "A has ", a.batches, " matrices and B ", b.batches,
                    "; give one of them rank 2 to use it with all of the other's");
   }
+  return {};
+}
+
+pipeline_status bind_operands(const OperandView& a, const OperandRules& a_rules, const OperandView& b,
+                              const OperandRules& b_rules, uint32_t tile_k, EncodeFunction encode,
+                              PipelineParams& params) {
+  if (pipeline_status status = check_operands(a, a_rules, b, b_rules); !status) return status;
   params.m = static_cast<uint32_t>(a.rows);
   params.n = static_cast<uint32_t>(b.columns);
   params.a_batch_step = a.batched && a.batch_stride != 0 ? 1 : 0;

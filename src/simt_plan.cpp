@@ -15,7 +15,7 @@ using kernels::SimtLoad;
 using kernels::SimtPlan;
 
 constexpr int64_t kMostGridY = 65535;
-constexpr int64_t kRepackTile = 64;  // rows and elements of K (kernels/simt_repack.h)
+constexpr int64_t kRepackTile = 64;  // rows and elements of K (mainloop/repack_tiles.h)
 
 Status check_simt_options(const Options& o) {
   if (o.cluster && *o.cluster != Shape2{1, 1})

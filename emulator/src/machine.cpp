@@ -1,5 +1,6 @@
 #include "tilewright/emulator/machine.h"
 
+#include <cstring>
 #include <fstream>
 #include <utility>
 
@@ -102,8 +103,25 @@ Status Machine::write_trace(const std::string& path) const {
   return std::nullopt;
 }
 
+namespace {
+
+Machine& machine_of(Machine* named) { return named != nullptr ? *named : Machine::default_machine(); }
+
+}  // namespace
+
+Expected<void*> allocate(Machine* machine, size_t bytes, bool zeroed) {
+  void* pointer = machine_of(machine).allocate_global(bytes, {.name = "workspace", .initialised = zeroed});
+  if (pointer == nullptr) {
+    return Error{ErrorCode::emulator, "memory.allocate", text("no host memory for ", bytes, " bytes")};
+  }
+  if (zeroed) std::memset(pointer, 0, bytes);
+  return pointer;
+}
+
+void release(Machine* machine, void* pointer) { machine_of(machine).free_global(pointer); }
+
 Status launch(const LaunchConfig& config, void (*body)(void*), void* closure) {
-  Machine& machine = config.machine != nullptr ? *config.machine : Machine::default_machine();
+  Machine& machine = machine_of(config.machine);
   Expected<LaunchResult> result = machine.launch(config, body, closure);
   if (!result) return result.error();
   if (result->reports.empty()) return std::nullopt;

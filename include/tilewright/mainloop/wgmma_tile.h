@@ -79,7 +79,8 @@ struct WgmmaTile {
     }
   };
 
-  /// MMAs [first, first + Count) of one K tile for one part; the first one adds to `d` when `accumulate`.
+  /// MMAs [first, first + Count) of one K tile for one part; the first one adds to `d` when `accumulate`. Of
+  /// split operands all three products, the small ones first.
   template <int Count>
   TILEWRIGHT_DEVICE static void issue(Register (&d)[kRegisters], const Descriptors& descriptors,
                                       uint32_t stage, int part, int first, bool accumulate) {
@@ -87,12 +88,20 @@ struct WgmmaTile {
     const auto row = static_cast<uint32_t>(part / Config::kPlan.parts_n * 64);
     const auto column = static_cast<uint32_t>(part % Config::kPlan.parts_n * Config::kPlan.part_n);
     const uint32_t start = stage * Config::kPlan.stage_bytes;
+    constexpr int kProducts = Config::kShape.splits == 2 ? 3 : 1;
     TILEWRIGHT_UNROLL
-    for (int i = 0; i < Count; ++i) {
-      const auto k = static_cast<uint32_t>(first + i);
-      arch::wgmma<Config::kPlan.part_n, typename Config::A, typename Config::B, Config::kOptions>(
-          d, arch::advance_descriptor(descriptors.a, start + la.offset(row, k)),
-          arch::advance_descriptor(descriptors.b, start + lb.offset(column, k)), accumulate || i > 0);
+    for (int product = kProducts - 1; product >= 0; --product) {
+      // Which MMA of a row is the first of the operand's part: high high, high low, low high.
+      const int low_a = product == 2 ? kMmas : 0, low_b = product == 1 ? kMmas : 0;
+      TILEWRIGHT_UNROLL
+      for (int i = 0; i < Count; ++i) {
+        const auto k_a = static_cast<uint32_t>(low_a + first + i);
+        const auto k_b = static_cast<uint32_t>(low_b + first + i);
+        arch::wgmma<Config::kPlan.part_n, typename Config::A, typename Config::B, Config::kOptions>(
+            d, arch::advance_descriptor(descriptors.a, start + la.offset(row, k_a)),
+            arch::advance_descriptor(descriptors.b, start + lb.offset(column, k_b)),
+            accumulate || product + 1 < kProducts || i > 0);
+      }
     }
   }
 

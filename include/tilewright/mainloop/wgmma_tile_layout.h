@@ -91,10 +91,11 @@ constexpr OperandLayout operand_layout(bool mn_major, int extent, int part, int 
 }  // namespace detail
 
 constexpr OperandLayout wgmma_layout_a(const WgmmaTileShape& s) {
-  return detail::operand_layout(s.mn_major_a, s.m, 64, s.k, s.bytes_a, s.cluster_n);
+  return detail::operand_layout(s.mn_major_a, s.m, 64, s.stage_k(), s.bytes_a, s.cluster_n);
 }
 constexpr OperandLayout wgmma_layout_b(const WgmmaTileShape& s) {
-  return detail::operand_layout(s.mn_major_b, s.n, wgmma_tile_plan(s).part_n, s.k, s.bytes_b, s.cluster_m);
+  return detail::operand_layout(s.mn_major_b, s.n, wgmma_tile_plan(s).part_n, s.stage_k(), s.bytes_b,
+                                s.cluster_m);
 }
 
 }  // namespace tilewright::tiles

@@ -35,6 +35,7 @@ struct WgmmaTileConfig {
   static constexpr int kRegisters = kPlan.registers;
   static constexpr int kMmas = kPlan.mmas;
   static constexpr int kInterval = TileShape.interval;
+  static constexpr uint32_t kStageK = static_cast<uint32_t>(TileShape.stage_k());
   static constexpr uint32_t kConsumerWarps = static_cast<uint32_t>(TileShape.threads) / 32;
   static constexpr uint32_t kClusterM = static_cast<uint32_t>(TileShape.cluster_m);
   static constexpr uint32_t kClusterN = static_cast<uint32_t>(TileShape.cluster_n);
@@ -50,6 +51,8 @@ struct WgmmaTileConfig {
 
   static_assert(StageCount >= 1 && StageCount <= kPlan.max_depth, "the stages do not fit in shared memory");
   static_assert(kPlan.part_n != 0 && kMmas > 0, "wgmma cannot cut the tile into parts");
+  static_assert(TileShape.splits == 1 || (TileShape.splits == 2 && kInterval != 0),
+                "operands are whole or of two parts, and sums of the latter are promoted");
   static_assert(tiles::wgmma_interval_fits(kPlan, kInterval),
                 "the promotion interval does not fit the K tile");
 
@@ -94,7 +97,7 @@ struct WgmmaTileLoads {
       ring.acquire(at);
       const uint32_t full = ring.full_barrier(at);
       const uint32_t stage = stages + at.stage * Config::kPlan.stage_bytes;
-      const auto k = static_cast<int32_t>(kt * static_cast<uint32_t>(Config::kShape.k));
+      const auto k = static_cast<int32_t>(kt * Config::kStageK);
       arch::mbarrier_arrive_expect_tx(full, Config::kLayoutA.bytes + Config::kLayoutB.bytes);
       load_operand<true>(stage, from.a, full, from.row, k, from.batch_a, a);
       load_operand<false>(stage + Config::kLayoutA.bytes, from.b, full, from.column, k, from.batch_b, b);

@@ -24,6 +24,12 @@ struct WgmmaTileShape {
   int interval = 0;               // MMAs between promotions; 0: never
   bool mn_major_a = false, mn_major_b = false;
   int cluster_m = 1, cluster_n = 1;  // blocks: A is shared along the cluster's N, B along its M
+  /// Parts whose sum is an operand, one behind the other in a K tile: k elements each, the high one first.
+  /// With two of them products are high x high, high x low and low x high.
+  int splits = 1;
+
+  /// Elements of a row of an operand in a stage.
+  constexpr int stage_k() const { return k * splits; }
 };
 
 struct WgmmaTilePlan {
@@ -31,7 +37,7 @@ struct WgmmaTilePlan {
   int parts_m = 1, parts_n = 1;    // of a warpgroup
   int part_n = 0;                  // columns of one wgmma; 0: the tile cannot be cut
   int registers = 0;               // 32-bit accumulators of one part, a thread
-  int mmas = 0;                    // along the K tile: 32 bytes of K each
+  int mmas = 0;                    // of one product along the K tile: 32 bytes of K each
   int live_registers = 0;          // accumulators of all parts, and the temporary of a promoted tile
   int register_limit = 0;          // for them, in a block of so many threads
   int shared_register_limit = 0;   // the same where registers are not reallocated between the roles
@@ -70,7 +76,7 @@ constexpr WgmmaTilePlan wgmma_tile_plan(const WgmmaTileShape& s) {
   WgmmaTilePlan p;
   p.register_limit = wgmma_register_limit(s.threads, true);
   p.shared_register_limit = wgmma_register_limit(s.threads, false);
-  const int bytes = s.m * s.k * s.bytes_a + s.n * s.k * s.bytes_b;
+  const int bytes = s.m * s.stage_k() * s.bytes_a + s.n * s.stage_k() * s.bytes_b;
   p.stage_bytes = static_cast<uint32_t>((bytes + kStageAlignment - 1) / kStageAlignment * kStageAlignment);
   const uint32_t fit = kTileSharedLimit / (p.stage_bytes + kStageBarrierBytes);
   p.max_depth = fit < kMaxTileDepth ? static_cast<int>(fit) : kMaxTileDepth;

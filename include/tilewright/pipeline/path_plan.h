@@ -8,6 +8,8 @@
 #include "tilewright/config.h"
 #include "tilewright/pipeline/descriptor.h"
 #include "tilewright/pipeline/pipeline_binding.h"
+#include "tilewright/pipeline/split_loop.h"
+#include "tilewright/pipeline/split_operands.h"
 #include "tilewright/pipeline/tile_loop.h"
 
 namespace tilewright::blas {
@@ -18,6 +20,7 @@ namespace impl {
 ///   max_depth       stages that fit
 ///   Loop<Depth>     its main loop (tile_loop.h)
 ///   Params          what its kernels know of A and B
+///   Operands        what its pipeline owns on the host (GivenOperands: nothing)
 ///   describe(a, b, params)  host: what bind_operands has not filled in
 template <class D, path P = path_of_v<D>>
 struct PathPlan;
@@ -26,16 +29,57 @@ struct PathPlan;
 template <class C>
 using WgmmaRegister = std::conditional_t<element_of_v<C> == Element::f16, uint32_t, canonical_t<C>>;
 
+/// Kernels read the tensors that the caller gave.
+struct GivenOperands {
+  static constexpr bool kOwns = false;
+};
+
+/// A and B as they were given, for kernels that read them by ordinary loads.
 template <class D>
-struct PathPlan<D, path::wgmma> {
+void describe_strided(const detail::OperandView& a, const detail::OperandView& b,
+                      detail::SimtPipelineParams& p) {
+  constexpr Facts f = facts_of_v<D>;
+  p.k = static_cast<uint32_t>(a.columns);
+  p.a = static_cast<const float*>(a.data);
+  p.b = static_cast<const float*>(b.data);
+  // The contiguous index steps by one, whatever the stride of a matrix with a single row or column says.
+  p.a_row_stride = f.k_major_a() ? a.row_stride : 1;
+  p.a_k_stride = f.k_major_a() ? 1 : a.column_stride;
+  p.b_row_stride = f.k_major_b() ? b.column_stride : 1;
+  p.b_k_stride = f.k_major_b() ? 1 : b.row_stride;
+  p.a_batch_stride = p.a_batch_step != 0 ? a.batch_stride : 0;
+  p.b_batch_stride = p.b_batch_step != 0 ? b.batch_stride : 0;
+}
+
+template <class D>
+requires(!facts_of_v<D>.is_split()) struct PathPlan<D, path::wgmma> {
   static constexpr int max_depth = detail::plan_of(facts_of_v<D>).max_depth;
   template <int Depth>
   using Loop = WgmmaTileLoop<
       mainloop::WgmmaTileConfig<canonical_t<typename D::a_value_type>, canonical_t<typename D::b_value_type>,
                                 WgmmaRegister<typename D::c_value_type>, facts_of_v<D>.wgmma_shape(), Depth>>;
   using Params = detail::PipelineParams;
+  using Operands = GivenOperands;
 
   static void describe(const detail::OperandView&, const detail::OperandView&, Params&) {}
+};
+
+/// FP32 on tensor cores: what TMA brings was split into shorter numbers before.
+template <class D>
+requires(facts_of_v<D>.is_split()) struct PathPlan<D, path::wgmma> {
+  static constexpr int max_depth = detail::plan_of(facts_of_v<D>).max_depth;
+  using Part = SplitPart<D>;
+  static constexpr bool scaled = mainloop::SplitQuad<Part>::kScaled;
+  template <int Depth>
+  using Loop = SplitTileLoop<
+      WgmmaTileLoop<mainloop::WgmmaTileConfig<Part, Part, float, facts_of_v<D>.wgmma_shape(), Depth>>,
+      scaled>;
+  using Params = detail::SplitPipelineParams;
+  using Operands = SplitOperands<D>;
+
+  static void describe(const detail::OperandView& a, const detail::OperandView& b, Params& p) {
+    describe_strided<D>(a, b, p);
+  }
 };
 
 template <class D>
@@ -44,19 +88,10 @@ struct PathPlan<D, path::simt> {
   template <int Depth>
   using Loop = SimtTileLoop<mainloop::SimtTileConfig<facts_of_v<D>.simt_shape(), Depth>>;
   using Params = detail::SimtPipelineParams;
+  using Operands = GivenOperands;
 
   static void describe(const detail::OperandView& a, const detail::OperandView& b, Params& p) {
-    constexpr Facts f = facts_of_v<D>;
-    p.k = static_cast<uint32_t>(a.columns);
-    p.a = static_cast<const float*>(a.data);
-    p.b = static_cast<const float*>(b.data);
-    // The contiguous index steps by one, whatever the stride of a matrix with a single row or column says.
-    p.a_row_stride = f.k_major_a() ? a.row_stride : 1;
-    p.a_k_stride = f.k_major_a() ? 1 : a.column_stride;
-    p.b_row_stride = f.k_major_b() ? b.column_stride : 1;
-    p.b_k_stride = f.k_major_b() ? 1 : b.row_stride;
-    p.a_batch_stride = p.a_batch_step != 0 ? a.batch_stride : 0;
-    p.b_batch_stride = p.b_batch_step != 0 ? b.batch_stride : 0;
+    describe_strided<D>(a, b, p);
   }
 };
 
@@ -73,6 +108,7 @@ struct PathPlan<D, path::mma_sync> {
                                               canonical_t<typename D::precision_operator::b_type>,
                                               MmaSyncRegister<D>, facts_of_v<D>.mma_sync_shape(), Depth>>;
   using Params = detail::MmaSyncPipelineParams;
+  using Operands = GivenOperands;
 
   static void describe(const detail::OperandView& a, const detail::OperandView& b, Params& p) {
     constexpr Facts f = facts_of_v<D>;

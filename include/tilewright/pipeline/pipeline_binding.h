@@ -36,7 +36,11 @@ struct OperandRules {
 
 using EncodeFunction = Expected<TensorMap> (*)(const TensorMapSpec&);
 
-/// Checks A (M x K) and B (K x N) and fills in `params`. tile_k: elements of K in a stage. No allocation, no
+/// Checks A (M x K) and B (K x N): each by itself, and that they belong together.
+pipeline_status check_operands(const OperandView& a, const OperandRules& a_rules, const OperandView& b,
+                               const OperandRules& b_rules);
+
+/// Checks A and B and fills in `params`. tile_k: elements of K in a stage. No allocation, no
 /// GPU work.
 pipeline_status bind_operands(const OperandView& a, const OperandRules& a_rules, const OperandView& b,
                               const OperandRules& b_rules, uint32_t tile_k, EncodeFunction encode,

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "tilewright/config.h"
 #include "tilewright/pipeline/descriptor.h"
@@ -28,6 +29,8 @@ class DevicePipeline {
   using Loop = typename Plan::template Loop<Depth>;
   using Config = typename Loop::Config;
   using tile_type = TilePipeline<DevicePipeline>;
+  /// What its pipeline owns on the host.
+  using Operands = typename Plan::Operands;
 
   static constexpr int depth = Depth;
   static constexpr bool has_internal_accumulator = std::is_same_v<Tag, internal_accumulator>;
@@ -47,6 +50,11 @@ class DevicePipeline {
       "the accumulators of a reusable_accumulator live beside the producer's registers, which leaves "
       "them 192 registers a thread with BlockDim<128>, 128 with BlockDim<256>, 32 with BlockDim<512>: "
       "use a smaller tile, or execute(functor) with internal_accumulator");
+
+  static_assert(has_internal_accumulator || !facts_of_v<D>.is_split() ||
+                    facts_of_v<D>.split_into != Element::f16,
+                "a reusable_accumulator cannot add products of SplitInto<f16>, whose scales differ from tile "
+                "to tile: use SplitInto<tf32>, or execute(functor) with internal_accumulator");
 
   /// Bytes of shared memory that get_tile() takes: the stages and their barriers.
   static TILEWRIGHT_HOST_DEVICE constexpr uint32_t buffer_size() {
@@ -107,24 +115,51 @@ class DevicePipeline {
   friend class Pipeline;
 
   /// Host: points the handle at A and B. Errors: as bind_operands; the handle is then as it was.
-  pipeline_status bind(const detail::OperandView& a, const detail::OperandView& b) {
+  pipeline_status bind(const detail::OperandView& a, const detail::OperandView& b, Operands& owned,
+                       void* stream) {
     const Facts& f = facts_of_v<D>;
     const detail::OperandRules rules_a{
         'A', f.a, f.a_arrangement, f.a_alignment, Config::kLayoutA, Loop::kBulkA, f.is_complex};
     const detail::OperandRules rules_b{
         'B', f.b, f.b_arrangement, f.b_alignment, Config::kLayoutB, Loop::kBulkB, f.is_complex};
+    typename Plan::Params params;
+    if constexpr (Operands::kOwns) {
+      const pipeline_status checked = detail::check_operands(a, rules_a, b, rules_b);
+      if (!checked) return checked;
+      const pipeline_status reserved = owned.reserve(a, b, stream);
+      if (!reserved) return reserved;
+      const pipeline_status bound = bind_maps(owned.a(a), parts_of(rules_a, row_major), owned.b(b),
+                                              parts_of(rules_b, col_major), params);
+      if (!bound) return bound;
+      const pipeline_status split = owned.split(stream);
+      if (!split) return split;
+      owned.describe(params);
+    } else {
+      const pipeline_status status = bind_maps(a, rules_a, b, rules_b, params);
+      if (!status) return status;
+    }
+    Plan::describe(a, b, params);
+    params_ = params;
+    return {};
+  }
+
+  static detail::OperandRules parts_of(detail::OperandRules rules, arrangement order) {
+    rules.element = facts_of_v<D>.split_into;
+    rules.order = order;
+    rules.alignment = 16;
+    return rules;
+  }
+
+  static pipeline_status bind_maps(const detail::OperandView& a, const detail::OperandRules& rules_a,
+                                   const detail::OperandView& b, const detail::OperandRules& rules_b,
+                                   typename Plan::Params& params) {
 #if defined(TILEWRIGHT_EMULATE)
     const detail::EncodeFunction encode = encode_for_emulator;
 #else
     const detail::EncodeFunction encode = encode_for_gpu;
 #endif
-    typename Plan::Params params;
-    pipeline_status status =
-        detail::bind_operands(a, rules_a, b, rules_b, static_cast<uint32_t>(f.k), encode, params);
-    if (!status) return status;
-    Plan::describe(a, b, params);
-    params_ = params;
-    return status;
+    const auto tile_k = static_cast<uint32_t>(facts_of_v<D>.k * facts_of_v<D>.split_parts());
+    return detail::bind_operands(a, rules_a, b, rules_b, tile_k, encode, params);
   }
 
   typename Plan::Params params_;

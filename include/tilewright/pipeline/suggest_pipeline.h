@@ -6,12 +6,14 @@
 //   if (!p) return p.error().message;
 //
 // Host-only work: rules are checked and two TMA descriptors encoded; nothing is allocated and no stream used
-// (the optional last argument is accepted and not looked at).
+// (the optional last argument is accepted and not looked at). RequiredMantissaBits is the exception: memory
+// for the parts of A and B is allocated on the stream that is the last argument, and they are split there.
 #pragma once
 
 #include <cstdint>
 #include <numeric>
 #include <type_traits>
+#include <utility>
 
 #include "tilewright/arch/launch.h"
 #include "tilewright/arch/occupancy.h"
@@ -58,8 +60,11 @@ class Pipeline {
     return detail::cluster_grid_error(tiles.x, tiles.y, get_cluster_dim().x, get_cluster_dim().y);
   }
 
-  /// A value for kernels; copies are interchangeable.
-  const Handle& get_device_handle() const { return handle_; }
+  /// A value for kernels; copies are interchangeable. With RequiredMantissaBits it points into memory that
+  /// this object owns, so a temporary has none to give.
+  const Handle& get_device_handle() const& { return handle_; }
+  const Handle& get_device_handle() const&& requires(!Handle::Operands::kOwns) { return handle_; }
+  const Handle& get_device_handle() const&& requires(Handle::Operands::kOwns) = delete;
 
   /// A launch of `grid` blocks on `stream` with this pipeline's block, cluster and shared memory, the latter
   /// with `scratch` more bytes behind the buffer.
@@ -105,13 +110,17 @@ class Pipeline {
     return config;
   }
 
-  /// Points the pipeline at other tensors, of any extents. Errors: as suggest_pipeline; the pipeline is then
-  /// as it was.
+  /// Points the pipeline at other tensors, of any extents. With RequiredMantissaBits they are split anew, on
+  /// `stream` (a cudaStream_t, or an emulator::Machine*), over the parts of the tensors before. Errors: as
+  /// suggest_pipeline; the pipeline is then as it was, or, where memory or a launch was refused, good for
+  /// nothing but rebind.
   template <class A, class B, class... Stream>
-  pipeline_status rebind(const A& a, const B& b, const Stream&...) {
+  pipeline_status rebind(const A& a, const B& b, const Stream&... stream) {
     static_assert(sizeof...(Stream) <= 1, "rebind(A, B) or rebind(A, B, stream)");
     check_tensors<A, B>();
-    return handle_.bind(detail::operand_view(a), detail::operand_view(b));
+    void* on = nullptr;
+    if constexpr (Handle::Operands::kOwns) ((on = static_cast<void*>(stream)), ...);
+    return handle_.bind(detail::operand_view(a), detail::operand_view(b), operands_, on);
   }
 
  private:
@@ -130,6 +139,7 @@ class Pipeline {
   }
 
   Handle handle_;
+  [[no_unique_address]] typename Handle::Operands operands_;
 };
 
 namespace impl {
@@ -179,7 +189,7 @@ auto make_checked(const A& a, const B& b, const Stream&... stream) {
   Made pipeline;
   const pipeline_status status = pipeline.rebind(a, b, stream...);
   if (!status) return pipeline_result<Made>(status.error());
-  return pipeline_result<Made>(pipeline);
+  return pipeline_result<Made>(std::move(pipeline));
 }
 
 }  // namespace impl

@@ -6,7 +6,8 @@
 //   kBulkA, B      whether TMA brings the operand
 //   prefetch       one thread, at the start
 //   produce        all threads of the warpgroup that brings operands
-//   multiply       all computing threads; a shadow gets control while MMAs run, where the path has them
+//   multiply       all computing threads: the tile whose (row, batch) and (column, batch) are given; a
+//                  shadow gets control while MMAs run, where the path has them
 #pragma once
 
 #include <cstdint>
@@ -64,7 +65,7 @@ struct WgmmaTileLoop {
 
   template <class Shadow>
   TILEWRIGHT_DEVICE static void multiply(Held& held, const detail::PipelineParams& p, uint32_t stages,
-                                         const mainloop::Ring& ring, mainloop::RingPosition& at,
+                                         const mainloop::Ring& ring, mainloop::RingPosition& at, Coord, Coord,
                                          bool accumulate, Shadow& shadow) {
     mainloop::WgmmaTile<Config>{stages}.multiply(held.registers, ring, make_releaser(ring), at, p.k_tiles,
                                                  accumulate, shadow);
@@ -111,7 +112,7 @@ struct SimtTileLoop {
 
   template <class Shadow>
   TILEWRIGHT_DEVICE static void multiply(Held& held, const detail::SimtPipelineParams& p, uint32_t stages,
-                                         const mainloop::Ring& ring, mainloop::RingPosition& at,
+                                         const mainloop::Ring& ring, mainloop::RingPosition& at, Coord, Coord,
                                          bool accumulate, Shadow&) {
     using Tile = typename Config::Tile;
     const uint32_t thread = arch::thread_index().x;
@@ -152,7 +153,7 @@ struct MmaSyncTileLoop {
 
   template <class Shadow>
   TILEWRIGHT_DEVICE static void multiply(Held& held, const detail::MmaSyncPipelineParams& p, uint32_t stages,
-                                         const mainloop::Ring& ring, mainloop::RingPosition& at,
+                                         const mainloop::Ring& ring, mainloop::RingPosition& at, Coord, Coord,
                                          bool accumulate, Shadow&) {
     using Multiply = mainloop::MmaSyncLoop<Config>;
     if (!accumulate) Multiply::clear(held.registers);

@@ -241,7 +241,7 @@ class TilePipeline {
   template <class Shadow>
   TILEWRIGHT_DEVICE void multiply(accumulator_type& accumulator, bool accumulate, Shadow& shadow) {
     const auto& p = handle_.params_;
-    Loop::multiply(accumulator.held_, p, shared_, make_ring(), at_, accumulate, shadow);
+    Loop::multiply(accumulator.held_, p, shared_, make_ring(), at_, a_, b_, accumulate, shadow);
     accumulator.finish(detail::clipped(p.m, a_.m, Config::kShape.m),
                        detail::clipped(p.n, b_.m, Config::kShape.n));
   }

@@ -4,19 +4,19 @@
 // Every contender runs in bursts that take turns; a figure is the median of its bursts.
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <random>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "bench_support.h"
 #include "cublaslt_peer.h"
 #include "tilewright/blas.h"
 
 using namespace tilewright;
+using namespace tilewright::bench;
 using namespace tilewright::blas;
 
 namespace {
@@ -44,89 +44,18 @@ __global__ void TILEWRIGHT_LAUNCH_BOUNDS(Handle::max_threads_per_block)
   pipeline.run(tiles, epilogue);
 }
 
-void check(cudaError_t status, const char* what) {
-  if (status == cudaSuccess) return;
-  std::printf("%s: %s\n", what, cudaGetErrorString(status));
-  std::exit(1);
-}
-
-void check(const Status& failed) {
-  if (!failed) return;
-  std::printf("%s\n", failed->message.c_str());
-  std::exit(1);
-}
-
-/// Device memory.
-template <class T>
-struct Device {
-  T* data = nullptr;
-  explicit Device(size_t count) { check(cudaMalloc(&data, count * sizeof(T)), "cudaMalloc"); }
-  ~Device() { cudaFree(data); }
-  Device(const Device&) = delete;
-  Device& operator=(const Device&) = delete;
-};
-
-template <class T>
-std::vector<T> random_values(size_t count, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  std::vector<T> table(1 << 20);
-  for (T& value : table) {
-    if constexpr (std::is_integral_v<T>) {
-      value = static_cast<T>(std::clamp(normal(random) * 40, -127.0f, 127.0f));
-    } else {
-      value = T(normal(random));
-    }
-  }
-  // A table that is read from ever new places: no two rows are equal.
-  std::vector<T> values(count);
-  for (size_t i = 0; i < count; i += 4096) {
-    const size_t from = random() % (table.size() - 4096);
-    std::copy_n(table.begin() + static_cast<std::ptrdiff_t>(from), std::min<size_t>(4096, count - i),
-                values.begin() + static_cast<std::ptrdiff_t>(i));
-  }
-  return values;
-}
-
-struct Contender {
-  std::string name;
-  std::function<void()> run;
-  std::vector<double> ms = {};
-
-  double median() {
-    std::sort(ms.begin(), ms.end());
-    return ms[ms.size() / 2];
-  }
-};
-
-double burst(const Contender& c, int launches) {
-  cudaEvent_t start, stop;
-  cudaEventCreate(&start);
-  cudaEventCreate(&stop);
-  for (int i = 0; i < 3; ++i) c.run();
-  cudaEventRecord(start);
-  for (int i = 0; i < launches; ++i) c.run();
-  cudaEventRecord(stop);
-  check(cudaEventSynchronize(stop), c.name.c_str());
-  float ms = 0;
-  cudaEventElapsedTime(&ms, start, stop);
-  cudaEventDestroy(start);
-  cudaEventDestroy(stop);
-  return ms / launches;
-}
-
 /// The operands of one product, and what is timed on them.
 template <class T, class C, class Out>
 class Race {
  public:
-  Race(bench::PeerType type, int64_t extent)
-      : n_(extent), a_(count()), b_(count()), c_(count()), workspace_(bench::CublasLtPeer::kWorkspace) {
+  Race(PeerType type, int64_t extent)
+      : n_(extent), a_(count()), b_(count()), c_(count()), workspace_(CublasLtPeer::kWorkspace) {
     host_a_ = random_values<T>(count(), 1);
     host_b_ = random_values<T>(count(), 2);
     check(cudaMemcpy(a_.data, host_a_.data(), count() * sizeof(T), cudaMemcpyHostToDevice), "copy");
     check(cudaMemcpy(b_.data, host_b_.data(), count() * sizeof(T), cudaMemcpyHostToDevice), "copy");
     std::string error;
-    peer_ = bench::CublasLtPeer::create(type, n_, n_, n_, error);
+    peer_ = CublasLtPeer::create(type, n_, n_, n_, error);
     if (peer_ == nullptr) std::printf("no peer: %s\n", error.c_str());
     if (peer_ != nullptr) add_peer();
   }
@@ -181,17 +110,8 @@ class Race {
   auto tensor_a() const { return make_gmem_tensor<row_major>(static_cast<const T*>(a_.data), n_, n_, n_); }
   auto tensor_b() const { return make_gmem_tensor<col_major>(static_cast<const T*>(b_.data), n_, n_, n_); }
 
-  /// The fastest of the library's candidates.
   void add_peer() {
-    int best = -1;
-    double best_ms = 0;
-    for (int i = 0; i < peer_->candidates(); ++i) {
-      if (!peer_->run(i, a_.data, b_.data, c_.data, workspace_.data, nullptr)) continue;
-      const double ms = burst({"cuBLASLt", [=, this] { run_peer(i); }}, 5);
-      if (best >= 0 && ms >= best_ms) continue;
-      best = i;
-      best_ms = ms;
-    }
+    const int best = fastest_candidate(*peer_, a_.data, b_.data, c_.data, workspace_.data);
     contenders_.push_back({"cuBLASLt", [=, this] { run_peer(best); }});
   }
   void run_peer(int candidate) const {
@@ -233,12 +153,12 @@ class Race {
   Device<Out> c_;
   Device<uint8_t> workspace_;
   std::vector<T> host_a_, host_b_;
-  std::unique_ptr<bench::CublasLtPeer> peer_;
+  std::unique_ptr<CublasLtPeer> peer_;
   std::vector<Contender> contenders_;
 };
 
 template <class T, class C, class Out, int K>
-void race(const char* name, bench::PeerType type, int64_t extent) {
+void race(const char* name, PeerType type, int64_t extent) {
   using schedule::Raster;
   Race<T, C, Out> r(type, extent);
   r.template add_execute<Tile<T, C, 128, 256, K, 1, 1>, 4>("execute 128x256");
@@ -263,10 +183,10 @@ int main(int argc, char** argv) {
   if (extents.empty()) extents = {4096, 8192};
   std::printf("type  extent  contender                                 time      speed  ratio to cuBLASLt\n");
   for (const int64_t extent : extents) {
-    race<bf16, float, bf16, 64>("bf16", bench::PeerType::bf16, extent);
-    race<f16, float, f16, 64>("f16", bench::PeerType::f16, extent);
-    race<int8_t, int32_t, int32_t, 128>("s8", bench::PeerType::s8, extent);
-    race<tf32, float, float, 32>("tf32", bench::PeerType::tf32, extent);
+    race<bf16, float, bf16, 64>("bf16", PeerType::bf16, extent);
+    race<f16, float, f16, 64>("f16", PeerType::f16, extent);
+    race<int8_t, int32_t, int32_t, 128>("s8", PeerType::s8, extent);
+    race<tf32, float, float, 32>("tf32", PeerType::tf32, extent);
   }
   return 0;
 }

@@ -32,6 +32,11 @@ struct LaunchConfig {
 /// Runs `body(closure)` once per CUDA thread of the grid. The error carries the first report as its message.
 Status launch(const LaunchConfig& config, void (*body)(void*), void* closure);
 
+// ---- global memory for a stream. machine: null is the calling thread's default machine.
+/// Memory with red zones, of zeros or never written.
+Expected<void*> allocate(Machine* machine, size_t bytes, bool zeroed);
+void release(Machine* machine, void* pointer);
+
 // ---- who am I
 Index3 thread_index();
 Index3 block_index();

@@ -30,6 +30,7 @@ struct Facts {
   bool has_accumulation = false;
   int interval = 0;  // MMAs between promotions; 0: fast
   int mantissa_bits = 0;
+  Element split_into = Element::tf32;  // with mantissa_bits
   path required = path::none;
   uint32_t allowed = (1u << path_count) - 1;
 
@@ -37,20 +38,32 @@ struct Facts {
   constexpr bool k_major_a() const { return a_arrangement == row_major; }
   constexpr bool k_major_b() const { return b_arrangement == col_major; }
 
+  /// FP32 as sums of shorter numbers, which tensor cores multiply: RequiredMantissaBits.
+  constexpr bool is_split() const {
+    return mantissa_bits != 0 && a == Element::f32 && b == Element::f32 && c == Element::f32;
+  }
+  /// Numbers for one element: 11 significant bits each.
+  constexpr int split_parts() const { return is_split() && mantissa_bits > 10 ? 2 : 1; }
+  /// Bytes of an element of A, or of a part of it, in a stage.
+  constexpr int stage_bytes_a() const { return bytes_of(is_split() ? split_into : a); }
+  constexpr int stage_bytes_b() const { return bytes_of(is_split() ? split_into : b); }
+
+  /// Split operands lie K-major in the workspace, whatever the arrangement they are read in.
   constexpr tiles::WgmmaTileShape wgmma_shape() const {
     return {m,
             n,
             k,
             threads,
-            bytes_of(a),
-            bytes_of(b),
+            stage_bytes_a(),
+            stage_bytes_b(),
             a == Element::s8 || a == Element::u8,
             c == Element::f16,
             interval,
-            !k_major_a(),
-            !k_major_b(),
+            !k_major_a() && !is_split(),
+            !k_major_b() && !is_split(),
             cluster_m,
-            cluster_n};
+            cluster_n,
+            split_parts()};
   }
   /// TMA brings operands whose rows of M or N are contiguous and aligned to 16 bytes.
   constexpr tiles::SimtTileShape simt_shape() const {
@@ -118,13 +131,18 @@ constexpr Facts make_facts() {
   f.cluster_n = D::cluster_operator::n;
   f.require_multicast = D::template has<K::require_multicast>;
   f.has_accumulation = D::template has<K::accumulation>;
+  if constexpr (D::template has<K::mantissa_bits>)
+    f.mantissa_bits = D::template find<K::mantissa_bits>::value;
+  if constexpr (D::template has<K::split_into>) f.split_into = D::template find<K::split_into>::element;
   if constexpr (D::template has<K::accumulation>) {
     f.interval = D::template find<K::accumulation>::interval;
+  } else if (f.is_split()) {
+    // Every 4 MMAs, or as near as whole groups of a K tile come to that.
+    const int mmas = f.k * f.stage_bytes_a() / 32;
+    for (f.interval = mmas < 4 ? mmas : 4; f.interval > 1 && mmas % f.interval != 0;) --f.interval;
   } else if (is_float8(f.a) && is_float8(f.b) && f.c == Element::f32) {
     f.interval = 4;
   }
-  if constexpr (D::template has<K::mantissa_bits>)
-    f.mantissa_bits = D::template find<K::mantissa_bits>::value;
   if constexpr (D::template has<K::require_path>) f.required = D::template find<K::require_path>::value;
   if constexpr (D::template has<K::allow_paths>) f.allowed = D::template find<K::allow_paths>::mask;
   return f;

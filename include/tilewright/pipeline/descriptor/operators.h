@@ -53,6 +53,7 @@ enum class OperatorKind : uint8_t {
   require_multicast,
   accumulation,
   mantissa_bits,
+  split_into,
   require_path,
   allow_paths,
 };
@@ -199,6 +200,16 @@ template <int N>
 struct RequiredMantissaBits : detail::Operator<detail::OperatorKind::mantissa_bits> {
   static_assert(N >= 1 && N <= 52, "RequiredMantissaBits: 1 to 52");
   static constexpr int value = N;
+};
+
+/// What RequiredMantissaBits makes of a float: tf32 numbers (the default), which keep every exponent, or f16
+/// numbers, which are multiplied twice as fast. f16 parts are scaled by the largest element of their row of A
+/// or column of B, and what is 2^-39 of it or less is lost: not FP32 for data whose magnitudes vary more
+/// along K.
+template <class T>
+struct SplitInto : detail::Operator<detail::OperatorKind::split_into> {
+  static constexpr Element element = element_of_v<T>;
+  static_assert(element == Element::tf32 || element == Element::f16, "SplitInto: tf32 or f16");
 };
 
 /// The descriptor runs on this path or does not compile; the message names the rule that is broken.

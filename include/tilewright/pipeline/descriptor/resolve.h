@@ -23,6 +23,8 @@ struct CheckComplete {
   static_assert(f.mantissa_bits == 0 || !f.has_precision ||
                     (f.a == f.c && f.b == f.c && (f.c == Element::f32 || f.c == Element::f64)),
                 "RequiredMantissaBits needs Precision<float> or Precision<double>");
+  static_assert(f.mantissa_bits != 0 || !D::template has<OperatorKind::split_into>,
+                "SplitInto belongs to RequiredMantissaBits, which is not there");
   static_assert(f.mantissa_bits <= 23 || f.c != Element::f32,
                 "RequiredMantissaBits: float has 23 bits; ask for more of double");
   static constexpr bool ok = true;

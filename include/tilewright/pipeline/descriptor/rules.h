@@ -60,17 +60,21 @@ constexpr bool shares_all(const Facts& f) {
   X(wgmma, "wgmma.streaming", "EnableInputStreaming()", f.input_streaming, "no EnableInputStreaming()")       \
   X(wgmma, "wgmma.arch", "SM<900, arch_specific>()", f.sm == 900 && f.modifier == arch_specific, sm_text(f))  \
   X(wgmma, "wgmma.type", "Type<type::real>()", !f.is_complex, "Type<type::complex>()")                        \
-  X(wgmma, "wgmma.mantissa_bits", "no RequiredMantissaBits: splitting passes are not built yet",              \
-    f.mantissa_bits == 0, "RequiredMantissaBits<" + std::to_string(f.mantissa_bits) + ">()")                  \
+  X(wgmma, "wgmma.mantissa_bits", "RequiredMantissaBits only of float (1 to 23): FP64 is not built yet",      \
+    f.mantissa_bits == 0 || f.is_split(),                                                                     \
+    "RequiredMantissaBits<" + std::to_string(f.mantissa_bits) + ">() of " + precision_text(f))                \
   X(wgmma, "wgmma.precision",                                                                                 \
     "f16 with f16 or f32 accumulators, bf16 with f32, tf32 with f32, s8 and u8 with s32, e4m3 and e5m2 in "   \
-    "any pairing with f16 or f32",                                                                            \
-    detail::wgmma_multiplies(f.a, f.b, f.c), precision_text(f))                                               \
-  X(wgmma, "wgmma.alignment", "A and B aligned to 16 bytes (MaxAlignment(), or Alignment<16, 16, ...>())",    \
-    f.a_alignment == 16 && f.b_alignment == 16, alignment_text(f))                                            \
+    "any pairing with f16 or f32; float with RequiredMantissaBits",                                           \
+    f.is_split() || detail::wgmma_multiplies(f.a, f.b, f.c), precision_text(f))                               \
+  X(wgmma, "wgmma.alignment",                                                                                 \
+    "A and B aligned to 16 bytes (MaxAlignment(), or Alignment<16, 16, ...>()); any with "                    \
+    "RequiredMantissaBits",                                                                                   \
+    f.is_split() || (f.a_alignment == 16 && f.b_alignment == 16), alignment_text(f))                          \
   X(wgmma, "wgmma.arrangement",                                                                               \
-    "K-major operands (row_major A, col_major B) for tf32 and the 8-bit types; f16 and bf16 may be either",   \
-    is_float16(f.a) || (f.k_major_a() && f.k_major_b()), arrangement_text(f))                                 \
+    "K-major operands (row_major A, col_major B) for tf32 and the 8-bit types; f16, bf16 and float with "     \
+    "RequiredMantissaBits may be either",                                                                     \
+    is_float16(f.a) || f.is_split() || (f.k_major_a() && f.k_major_b()), arrangement_text(f))                 \
   X(wgmma, "wgmma.block_dim", "BlockDim of 128, 256, 512 or 1024 threads: whole warpgroups, a power of two",  \
     detail::is_block_of_warpgroups(f.threads), threads_text(f))                                               \
   X(wgmma, "wgmma.producer", "BlockDim of at most 512 threads: a block of 1024 has no room for the producer " \
@@ -82,10 +86,14 @@ constexpr bool shares_all(const Facts& f) {
   X(wgmma, "wgmma.tile_n", "N in multiples of 8 with 128 or 256 threads, of 16 with 512",                     \
     detail::divides_tile(tiles::wgmma_granularity_n(f.threads), f.n),                                      \
     nearest_text("N", f.n, tiles::wgmma_granularity_n(f.threads)))                                         \
-  X(wgmma, "wgmma.tile_k", "K in multiples of 16 for 16-bit inputs, of 8 for tf32, of 32 for 8-bit inputs",   \
-    detail::divides_tile(32 / bytes_of(f.a), f.k), nearest_text("K", f.k, 32 / bytes_of(f.a)))                  \
-  X(wgmma, "wgmma.accumulation", "Accumulation<promoted<n>>() only with float accumulators",                  \
-    f.interval == 0 || f.c == Element::f32, precision_text(f))                                                \
+  X(wgmma, "wgmma.tile_k",                                                                                    \
+    "K in multiples of 16 for 16-bit inputs, of 8 for tf32 and float (16 with SplitInto<f16>), of 32 for "    \
+    "8-bit inputs",                                                                                           \
+    detail::divides_tile(32 / f.stage_bytes_a(), f.k), nearest_text("K", f.k, 32 / f.stage_bytes_a()))        \
+  X(wgmma, "wgmma.accumulation",                                                                              \
+    "Accumulation<promoted<n>>() only with float accumulators, and no Accumulation<fast>() with "             \
+    "RequiredMantissaBits",                                                                                   \
+    f.interval != 0 ? f.c == Element::f32 : !f.is_split(), precision_text(f))                                 \
   X(wgmma, "wgmma.registers",                                                                                 \
     "accumulators of a thread, with the temporary of a promoted tile, within what the block leaves it: 192 "  \
     "registers with 128 or 256 threads, 64 with 512; a smaller tile or more threads",                         \
