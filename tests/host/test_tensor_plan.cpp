@@ -224,13 +224,15 @@ TEST(TensorPlan, options_are_taken_or_refused) {
   expect_refused(p, o, "cluster.resident", "1 multiprocessors");
 }
 
-TEST(TensorPlan, shares_b_between_two_ctas_in_long_runs_of_bytes) {
-  const Problem p = tensor_problem(DType::s8, DType::s32, 8192, 8192, 8192);
-  EXPECT_EQ(planned(p).info().cluster, (Shape2{2, 1}));
-  Options one;
-  one.max_sms = 1;
-  EXPECT_EQ(planned(p, one).info().cluster, (Shape2{1, 1}));
-  EXPECT_EQ(planned(tensor_problem(DType::s8, DType::s32, 4096, 4096, 4096)).info().cluster, (Shape2{1, 1}));
+TEST(TensorPlan, forms_clusters_only_when_asked) {
+  for (const DType type : {DType::bf16, DType::s8}) {
+    const Problem p = tensor_problem(type, type == DType::s8 ? DType::s32 : type, 8192, 8192, 8192);
+    EXPECT_EQ(planned(p).info().cluster, (Shape2{1, 1}));
+    Options o;
+    o.cluster = Shape2{2, 1};
+    EXPECT_EQ(planned(p, o).info().cluster, (Shape2{2, 1}));
+    EXPECT_EQ(planned(p, o).info().swizzle, 4);
+  }
 }
 
 TEST(TensorPlan, refuses_types_layouts_and_addresses_by_rule) {
