@@ -33,8 +33,12 @@ struct MmaSyncSource {
 template <class Config>
 class MmaSyncLoads {
   static constexpr auto kThreads = static_cast<uint32_t>(tiles::kMmaSyncProducers);
-  static constexpr bool is_copied(const tiles::MmaSyncLayout& l) { return !l.bulk && l.alignment >= 4; }
-  static constexpr bool is_stored(const tiles::MmaSyncLayout& l) { return !l.bulk && l.alignment < 4; }
+  static TILEWRIGHT_HOST_DEVICE constexpr bool is_copied(const tiles::MmaSyncLayout& l) {
+    return !l.bulk && l.alignment >= 4;
+  }
+  static TILEWRIGHT_HOST_DEVICE constexpr bool is_stored(const tiles::MmaSyncLayout& l) {
+    return !l.bulk && l.alignment < 4;
+  }
   static constexpr bool kCopies = is_copied(Config::kLayoutA) || is_copied(Config::kLayoutB);
   static constexpr bool kStores = is_stored(Config::kLayoutA) || is_stored(Config::kLayoutB);
   static constexpr uint32_t kBulkBytes = (Config::kLayoutA.bulk ? Config::kLayoutA.used_bytes() : 0) +
@@ -98,43 +102,94 @@ class MmaSyncLoads {
   TILEWRIGHT_DEVICE static void copy(const MmaSyncSource& from, uint32_t to, uint32_t k, uint32_t k_end,
                                      uint32_t thread) {
     constexpr tiles::MmaSyncLayout kLayout = IsA ? Config::kLayoutA : Config::kLayoutB;
-    constexpr uint32_t kColumns = kLayout.chunks_per_row(), kOfChunk = 16 / kLayout.element_bytes;
+    constexpr uint32_t kWidth = kLayout.row_bytes() / kLayout.element_bytes;
     // Otherwise the compiler keeps what can be derived from it in registers around the K loop.
     arch::fence_operand(thread);
-    const uint32_t first = kLayout.mn_major ? from.row : k, first_other = kLayout.mn_major ? k : from.row;
-    const uint32_t end = kLayout.mn_major ? from.rows : k_end,
-                   end_other = kLayout.mn_major ? k_end : from.rows;
-    const bool inside = first + kColumns * kOfChunk <= end && first_other + kLayout.rows <= end_other;
-    const std::byte* const start = from.data + static_cast<int64_t>(first_other) * from.ld +
-                                   static_cast<int64_t>(first) * kLayout.element_bytes;
-    for (uint32_t chunk = thread; chunk < kColumns * kLayout.rows; chunk += kThreads) {
-      const uint32_t row = chunk / kColumns, column = chunk % kColumns;
-      uint32_t bytes = 16;
-      if (!inside) {
-        const uint32_t index = first + column * kOfChunk;
-        const uint32_t left = index < end && first_other + row < end_other ? end - index : 0;
-        bytes = left < kOfChunk ? left * kLayout.element_bytes : 16;
-      }
-      const std::byte* const source =
-          bytes == 0 ? from.data : start + static_cast<int64_t>(row) * from.ld + 16 * column;
-      copy_chunk<kLayout.alignment>(to + kLayout.place(row, 16 * column), source, bytes);
+    Box box;
+    box.first = kLayout.mn_major ? from.row : k;
+    box.other = kLayout.mn_major ? k : from.row;
+    box.end = kLayout.mn_major ? from.rows : k_end;
+    box.other_end = kLayout.mn_major ? k_end : from.rows;
+    box.start = from.data + static_cast<int64_t>(box.other) * from.ld +
+                static_cast<int64_t>(box.first) * kLayout.element_bytes;
+    if (box.first + kWidth <= box.end && box.other + kLayout.rows <= box.other_end) {
+      copy_chunks<IsA, true>(from, box, to, thread);
+    } else {
+      copy_chunks<IsA, false>(from, box, to, thread);
     }
   }
 
+  /// What a K tile of an operand is of the matrix: indices in elements, the contiguous one and the other.
+  struct Box {
+    const std::byte* start;
+    uint32_t first, end, other, other_end;
+  };
+
+  /// Inside: all of it exists.
+  template <bool IsA, bool Inside>
+  TILEWRIGHT_DEVICE static void copy_chunks(const MmaSyncSource& from, const Box& box, uint32_t to,
+                                            uint32_t thread) {
+    constexpr tiles::MmaSyncLayout kLayout = IsA ? Config::kLayoutA : Config::kLayoutB;
+    constexpr uint32_t kColumns = kLayout.chunks_per_row(), kChunks = kColumns * kLayout.rows;
+    constexpr uint32_t kTimes = (kChunks + kThreads - 1) / kThreads;
+    const auto one = [&](uint32_t time) {
+      // With the constant part last, where threads stay in their column.
+      constexpr bool kSteps = kThreads % kColumns == 0;
+      const uint32_t chunk = thread + time * kThreads;
+      const uint32_t row = kSteps ? thread / kColumns + time * (kThreads / kColumns) : chunk / kColumns;
+      const uint32_t column = kSteps ? thread % kColumns : chunk % kColumns;
+      if (kChunks % kThreads != 0 && chunk >= kChunks) return;
+      const std::byte* source = box.start + static_cast<int64_t>(row) * from.ld + 16 * column;
+      const uint32_t target = to + kLayout.place(row, 16 * column);
+      if constexpr (Inside) {
+        copy_chunk<kLayout.alignment>(target, source);
+      } else {
+        constexpr uint32_t kOfChunk = 16 / kLayout.element_bytes;
+        const uint32_t index = box.first + column * kOfChunk;
+        const uint32_t left = index < box.end && box.other + row < box.other_end ? box.end - index : 0;
+        const uint32_t bytes = left < kOfChunk ? left * kLayout.element_bytes : 16;
+        copy_chunk<kLayout.alignment>(target, bytes == 0 ? from.data : source, bytes);
+      }
+    };
+    if constexpr (Inside && is_copied(kLayout) && kTimes <= 16) {
+      TILEWRIGHT_UNROLL
+      for (uint32_t time = 0; time < kTimes; ++time) one(time);
+    } else {
+      TILEWRIGHT_NO_UNROLL
+      for (uint32_t time = 0; time < kTimes; ++time) one(time);
+    }
+  }
+
+  /// 16 bytes from memory.
+  template <int Alignment>
+  TILEWRIGHT_DEVICE static void copy_chunk(uint32_t to, const std::byte* from) {
+    if constexpr (Alignment >= 16) {
+      arch::cp_async_16(to, from);
+    } else if constexpr (Alignment == 8) {
+      TILEWRIGHT_UNROLL
+      for (uint32_t i = 0; i < 16; i += 8) arch::cp_async_8(to + i, from + i);
+    } else if constexpr (Alignment == 4) {
+      TILEWRIGHT_UNROLL
+      for (uint32_t i = 0; i < 16; i += 4) arch::cp_async_4(to + i, from + i);
+    } else {
+      store_chunk<std::conditional_t<Alignment == 2, uint16_t, uint8_t>>(to, from, 16);
+    }
+  }
   /// `bytes` of 16 from memory, the others zero.
   template <int Alignment>
   TILEWRIGHT_DEVICE static void copy_chunk(uint32_t to, const std::byte* from, uint32_t bytes) {
     if constexpr (Alignment >= 16) {
       arch::cp_async_16(to, from, bytes);
-    } else if constexpr (Alignment == 8 || Alignment == 4) {
+    } else if constexpr (Alignment >= 4) {
       constexpr uint32_t kBytes = Alignment;
       TILEWRIGHT_UNROLL
       for (uint32_t i = 0; i < 16; i += kBytes) {
         const uint32_t left = bytes > i ? bytes - i : 0, part = left < kBytes ? left : kBytes;
+        const std::byte* const source = part == 0 ? from : from + i;
         if constexpr (kBytes == 8) {
-          arch::cp_async_8(to + i, part == 0 ? from : from + i, part);
+          arch::cp_async_8(to + i, source, part);
         } else {
-          arch::cp_async_4(to + i, part == 0 ? from : from + i, part);
+          arch::cp_async_4(to + i, source, part);
         }
       }
     } else {
