@@ -172,6 +172,68 @@ void check_outside() {
   }
 }
 
+// ---- coordinates
+
+template <class D, class Out, class Handle>
+TILEWRIGHT_GLOBAL void TILEWRIGHT_LAUNCH_BOUNDS(Handle::max_threads_per_block)
+    coordinates_kernel(Out reduced, Out results, const TILEWRIGHT_GRID_CONSTANT Handle pipeline) {
+  TILEWRIGHT_SHARED(shared, Handle::buffer_alignment());
+  using Value = typename D::c_value_type;
+  auto tile = pipeline.get_tile(shared, blockIdx.x, blockIdx.y);
+  tile.execute([&](auto& accumulator) {
+    accumulator.reduce_and_store(
+        get_tile(reduced, D::c_shape, blockIdx.x, blockIdx.y),
+        [](Value value, Value old, Coord at) { return value + old + static_cast<Value>(at.m + 64 * at.n); });
+  });
+  tile.execute([&](auto& accumulator) {
+    const auto view = get_tile(results, D::c_shape, blockIdx.x, blockIdx.y);
+    const auto old = accumulator.make_partition_and_copy(view);
+    const auto values = accumulator.get_results();
+    values.for_each([&](int i, const Value& value) {
+      const auto [m, n] = accumulator.map_fragment_index(i);
+      if (accumulator.is_index_in_bounds(i)) view(m, n) = value - old[i];
+    });
+  });
+}
+
+/// Every way to an element names the same one: coordinates, fragments of other tensors, stores.
+template <class D>
+void check_coordinates() {
+  using T = canonical_t<typename D::a_value_type>;
+  using C = typename D::c_value_type;
+  constexpr int64_t kM = size_of_v_m<D>, kN = size_of_v_n<D>, kRows = 2 * kM - 5, kColumns = 2 * kN - 3,
+                    kK = 20;
+  Matrix<T, arrangement_of_v_a<D>> a(kRows, kK, 1, 0, false, "A");
+  Matrix<T, arrangement_of_v_b<D>> b(kK, kColumns, 1, 0, false, "B");
+  Matrix<C, row_major> reduced(kRows, kColumns, 1, 0, true, "C"), results(kRows, kColumns, 1, 0, true, "R");
+  std::mt19937 random(3);
+  a.fill(random, -3, 3);
+  b.fill(random, -3, 3);
+  const auto old = [](int64_t m, int64_t n) { return static_cast<double>(3 * m + 100 * n); };
+  for (int64_t m = 0; m < kRows; ++m) {
+    for (int64_t n = 0; n < kColumns; ++n)
+      reduced.at(m, n, 0) = results.at(m, n, 0) = static_cast<C>(old(m, n));
+  }
+  const auto p = suggest_pipeline<2, D>(a.const_tensor(), b.const_tensor());
+  ASSERT_TRUE(p) << p.error().message;
+  using Handle = std::decay_t<decltype(p->get_device_handle())>;
+  using Out = std::decay_t<decltype(get_batch(reduced.tensor(), 0))>;
+  run(coordinates_kernel<D, Out, Handle>, p->launch_config({2, 2, 1}), Out(get_batch(reduced.tensor(), 0)),
+      Out(get_batch(results.tensor(), 0)), p->get_device_handle());
+  if (::testing::Test::HasFatalFailure()) return;
+  for (int64_t m = 0; m < kRows; ++m) {
+    for (int64_t n = 0; n < kColumns; ++n) {
+      double sum = 0;
+      for (int64_t x = 0; x < kK; ++x) sum += value_of(a.at(m, x, 0)) * value_of(b.at(x, n, 0));
+      const auto place = static_cast<double>(m % kM + 64 * (n % kN));
+      ASSERT_EQ(value_of(reduced.at(m, n, 0)), sum + old(m, n) + place) << m << ", " << n;
+      ASSERT_EQ(value_of(results.at(m, n, 0)), sum - old(m, n)) << m << ", " << n;
+    }
+  }
+  expect_padding_untouched(reduced);
+  expect_padding_untouched(results);
+}
+
 }  // namespace pipeline_tests
 }  // namespace TILEWRIGHT_MODE
 }  // namespace tilewright

@@ -85,6 +85,15 @@ void check_complex_arrangements(GemmShape s) {
   check_complex<Complex<T, C, M, N, K, Threads, col_major, row_major, Bytes>, 3, Out>(s);
 }
 
+TEST_F(PipelineMmaSyncComplex, numbers_lie_as_those_of_the_standard) {
+  static_assert(sizeof(complex<double>) == sizeof(std::complex<double>) && alignof(complex<double>) == 16);
+  static_assert(sizeof(complex<float>) == sizeof(std::complex<float>) && sizeof(complex<f16>) == 4);
+  const std::complex<double> theirs(1, 2);
+  complex<double> ours;
+  std::memcpy(&ours, &theirs, sizeof(ours));
+  EXPECT_TRUE(ours.real() == 1 && ours.imag() == 2);
+}
+
 TEST_F(PipelineMmaSyncComplex, f16) {
   check_complex_arrangements<f16, float, 64, 48, 24, 64, 16, float>({70, 100, 52});
 }

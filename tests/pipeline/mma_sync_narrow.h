@@ -21,6 +21,21 @@ TEST_F(PipelineMmaSyncNarrow, e5m2_e4m3_in_f16) {
   check_arrangements<e5m2, e4m3, f16, 32, 64, 32, 64, 3>({40, 100, 100}, 2);
 }
 
+/// Where FP8 may have tensor cores of its own, which keep less of a sum than FP32.
+template <arrangement OrderA, arrangement OrderB, class... More>
+using Ada = decltype(((Size<32, 32, 64>() + Precision<e4m3, e5m2, float>() + BlockDim<64>() +
+                       Arrangement<OrderA, OrderB>() + WithPipeline() + SM<890>()) +
+                      ... + More()));
+TEST_F(PipelineMmaSyncNarrow, fp8_on_other_architectures_is_promoted_by_the_loop) {
+  static_assert(facts_of_v<Ada<row_major, col_major>>.mma_sync_shape().promote);
+  static_assert(!facts_of_v<Ada<row_major, col_major, Accumulation<fast>>>.mma_sync_shape().promote);
+  static_assert(
+      !facts_of_v<Sync<e4m3, e4m3, float, 32, 32, 32, 64, row_major, col_major>>.mma_sync_shape().promote);
+  check_gemm<Ada<row_major, col_major>, 2, float>({.m = 43, .n = 51, .k = 100, .alignment = 1});
+  check_gemm<Ada<col_major, row_major, Accumulation<fast>>, 2, float>(
+      {.m = 43, .n = 51, .k = 100, .alignment = 1});
+}
+
 }  // namespace
 }  // namespace pipeline_tests
 }  // namespace TILEWRIGHT_MODE

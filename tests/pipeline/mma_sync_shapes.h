@@ -87,6 +87,12 @@ TEST_F(PipelineMmaSyncShapes, a_reusable_accumulator_adds_tiles_of_which_only_a_
   check_sum<Bf16<32, 32, 16, 64>>();
   check_sum<Sync<double, double, double, 32, 16, 8, 32, row_major, row_major>>();
 }
+TEST_F(PipelineMmaSyncShapes, coordinates_are_those_of_the_elements) {
+  check_coordinates<Copied>();
+  check_coordinates<Sync<int8_t, int8_t, int32_t, 32, 32, 32, 64, col_major, row_major>>();
+  check_coordinates<Sync<e4m3, e4m3, float, 32, 32, 32, 64, row_major, row_major>>();
+  check_coordinates<Sync<double, double, double, 32, 16, 8, 32, row_major, col_major>>();
+}
 TEST_F(PipelineMmaSyncShapes, what_lies_outside_is_zero) {
   check_outside<Copied>();
   check_outside<Bf16<32, 32, 16, 64>>();

@@ -1,7 +1,9 @@
 // Arithmetic of the mma_sync path: bit for bit that of the instruction (which is that of an H200,
 // tests/arch), step by step of K, in every arrangement; doubles are the chain of fused multiply-adds in the
 // order of K.
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -243,6 +245,46 @@ TEST(PipelineMmaSyncValues, doubles_are_a_chain_of_fused_multiply_adds_in_every_
 TEST(PipelineMmaSyncValues, doubles_before_sm_90_are_the_same_chain) {
   expect_chain<row_major, col_major, 800>();
   expect_chain<col_major, row_major, 800>();
+}
+
+// K of an MMA runs over the real parts of four numbers, then over their imaginary ones.
+template <arrangement OrderA, arrangement OrderB>
+void expect_complex_chain() {
+  using D =
+      decltype(Size<16, 16, 8>() + Precision<double>() + Type<type::complex>() + BlockDim<32>() +
+               Arrangement<OrderA, OrderB>() + WithPipeline() + SM<900>() + RequirePath<path::mma_sync>());
+  Product<D> p(20, 18, 22);
+  const auto make = [](std::mt19937& random) {
+    std::normal_distribution<double> values;
+    const double real = values(random);
+    return complex<double>{real, values(random)};
+  };
+  p.fill(make, make);
+  p.multiply();
+  if (::testing::Test::HasFatalFailure()) return;
+  for (int64_t i = 0; i < p.m; ++i) {
+    for (int64_t j = 0; j < p.n; ++j) {
+      double real = 0, imaginary = 0;
+      for (int64_t first = 0; first < p.k; first += 4) {
+        const int64_t end = std::min(first + 4, p.k);
+        for (int64_t x = first; x < end; ++x) {
+          real = std::fma(p.a.at(i, x, 0).x, p.b.at(x, j, 0).x, real);
+          imaginary = std::fma(p.a.at(i, x, 0).x, p.b.at(x, j, 0).y, imaginary);
+        }
+        for (int64_t x = first; x < end; ++x) {
+          real = std::fma(p.a.at(i, x, 0).y, -p.b.at(x, j, 0).y, real);
+          imaginary = std::fma(p.a.at(i, x, 0).y, p.b.at(x, j, 0).x, imaginary);
+        }
+      }
+      ASSERT_EQ(p.c.at(i, j, 0).x, real) << i << ", " << j;
+      ASSERT_EQ(p.c.at(i, j, 0).y, imaginary) << i << ", " << j;
+    }
+  }
+}
+
+TEST(PipelineMmaSyncValues, complex_doubles_are_two_chains_in_every_arrangement) {
+  expect_complex_chain<row_major, col_major>();
+  expect_complex_chain<col_major, row_major>();
 }
 
 }  // namespace

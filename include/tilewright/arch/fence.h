@@ -15,10 +15,11 @@ namespace arch {
 
 /// Makes this thread's mbarrier_init calls visible to the cluster and to the async proxy. PTX
 /// `fence.mbarrier_init.release.cluster`. The initialising thread, before the block (cluster) barrier.
+/// Before sm_90, which has neither, nothing.
 TILEWRIGHT_DEVICE void fence_mbarrier_init() {
 #if defined(TILEWRIGHT_EMULATE)
   emulator::fence_mbarrier_init();
-#else
+#elif !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 #endif
 }

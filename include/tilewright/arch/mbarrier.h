@@ -138,10 +138,12 @@ TILEWRIGHT_DEVICE bool mbarrier_test_wait_parity(uint32_t bar, uint32_t parity) 
 }
 
 /// As mbarrier_test_wait_parity, but may sleep up to a limit of the system before it answers no. Always in a
-/// loop. PTX `mbarrier.try_wait.parity` (acquire.cta).
+/// loop. PTX `mbarrier.try_wait.parity` (acquire.cta); before sm_90 `mbarrier.test_wait.parity`.
 TILEWRIGHT_DEVICE bool mbarrier_try_wait_parity(uint32_t bar, uint32_t parity) {
 #if defined(TILEWRIGHT_EMULATE)
   return emulator::mbarrier_test_wait_parity(bar, parity);
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+  return mbarrier_test_wait_parity(bar, parity);
 #else
   uint32_t done;
   asm volatile(
@@ -155,7 +157,8 @@ TILEWRIGHT_DEVICE bool mbarrier_try_wait_parity(uint32_t bar, uint32_t parity) {
 #endif
 }
 
-#if !defined(TILEWRIGHT_EMULATE) && defined(TILEWRIGHT_BOUNDED_WAITS)
+#if !defined(TILEWRIGHT_EMULATE) && defined(TILEWRIGHT_BOUNDED_WAITS) && \
+    (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900)
 // Loop, bound (3 s of the nanosecond timer) and trap in one block: a trap that the compiler sees as a branch
 // of its own serialises wgmma and spills the accumulators.
 #  define TILEWRIGHT_BOUNDED_WAIT(SEMANTICS)        \
@@ -182,7 +185,7 @@ TILEWRIGHT_DEVICE bool mbarrier_try_wait_parity(uint32_t bar, uint32_t parity) {
 TILEWRIGHT_DEVICE void mbarrier_wait_parity(uint32_t bar, uint32_t parity) {
 #if defined(TILEWRIGHT_EMULATE)
   emulator::mbarrier_wait_parity(bar, parity);
-#elif defined(TILEWRIGHT_BOUNDED_WAITS)
+#elif defined(TILEWRIGHT_BOUNDED_WAIT)
   TILEWRIGHT_BOUNDED_WAIT("");
 #else
   while (!mbarrier_try_wait_parity(bar, parity)) {
@@ -195,7 +198,7 @@ TILEWRIGHT_DEVICE void mbarrier_wait_parity(uint32_t bar, uint32_t parity) {
 TILEWRIGHT_DEVICE void mbarrier_wait_parity_cluster(uint32_t bar, uint32_t parity) {
 #if defined(TILEWRIGHT_EMULATE)
   emulator::mbarrier_wait_parity(bar, parity, emulator::Scope::cluster);
-#elif defined(TILEWRIGHT_BOUNDED_WAITS)
+#elif defined(TILEWRIGHT_BOUNDED_WAIT)
   TILEWRIGHT_BOUNDED_WAIT(".acquire.cluster");
 #else
   uint32_t done = 0;

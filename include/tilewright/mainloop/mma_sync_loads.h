@@ -33,13 +33,19 @@ struct MmaSyncSource {
 template <class Config>
 class MmaSyncLoads {
   static constexpr auto kThreads = static_cast<uint32_t>(tiles::kMmaSyncProducers);
-  static constexpr bool is_copied(const tiles::MmaSyncLayout& l) { return !l.bulk && l.alignment >= 4; }
-  static constexpr bool is_stored(const tiles::MmaSyncLayout& l) { return !l.bulk && l.alignment < 4; }
+  static TILEWRIGHT_HOST_DEVICE constexpr bool is_copied(const tiles::MmaSyncLayout& l) {
+    return !l.bulk && l.alignment >= 4;
+  }
+  static TILEWRIGHT_HOST_DEVICE constexpr bool is_stored(const tiles::MmaSyncLayout& l) {
+    return !l.bulk && l.alignment < 4;
+  }
   static constexpr bool kCopies = is_copied(Config::kLayoutA) || is_copied(Config::kLayoutB);
   static constexpr bool kStores = is_stored(Config::kLayoutA) || is_stored(Config::kLayoutB);
   static constexpr uint32_t kBulkBytes = (Config::kLayoutA.bulk ? Config::kLayoutA.used_bytes() : 0) +
                                          (Config::kLayoutB.bulk ? Config::kLayoutB.used_bytes() : 0);
   static constexpr auto kTileK = static_cast<uint32_t>(Config::kShape.k);
+  /// Chunks whose loads are on their way before the first one is stored.
+  static constexpr uint32_t kTogether = 4;
 
  public:
   /// Arrivals on a full barrier: of each thread, when its asynchronous copies are there and when it has
@@ -98,64 +104,139 @@ class MmaSyncLoads {
   TILEWRIGHT_DEVICE static void copy(const MmaSyncSource& from, uint32_t to, uint32_t k, uint32_t k_end,
                                      uint32_t thread) {
     constexpr tiles::MmaSyncLayout kLayout = IsA ? Config::kLayoutA : Config::kLayoutB;
-    constexpr uint32_t kColumns = kLayout.chunks_per_row(), kOfChunk = 16 / kLayout.element_bytes;
+    constexpr uint32_t kWidth = kLayout.row_bytes() / kLayout.element_bytes;
     // Otherwise the compiler keeps what can be derived from it in registers around the K loop.
     arch::fence_operand(thread);
-    const uint32_t first = kLayout.mn_major ? from.row : k, first_other = kLayout.mn_major ? k : from.row;
-    const uint32_t end = kLayout.mn_major ? from.rows : k_end,
-                   end_other = kLayout.mn_major ? k_end : from.rows;
-    const bool inside = first + kColumns * kOfChunk <= end && first_other + kLayout.rows <= end_other;
-    const std::byte* const start = from.data + static_cast<int64_t>(first_other) * from.ld +
-                                   static_cast<int64_t>(first) * kLayout.element_bytes;
-    for (uint32_t chunk = thread; chunk < kColumns * kLayout.rows; chunk += kThreads) {
-      const uint32_t row = chunk / kColumns, column = chunk % kColumns;
-      uint32_t bytes = 16;
-      if (!inside) {
-        const uint32_t index = first + column * kOfChunk;
-        const uint32_t left = index < end && first_other + row < end_other ? end - index : 0;
-        bytes = left < kOfChunk ? left * kLayout.element_bytes : 16;
-      }
-      const std::byte* const source =
-          bytes == 0 ? from.data : start + static_cast<int64_t>(row) * from.ld + 16 * column;
-      copy_chunk<kLayout.alignment>(to + kLayout.place(row, 16 * column), source, bytes);
+    Box box;
+    box.first = kLayout.mn_major ? from.row : k;
+    box.other = kLayout.mn_major ? k : from.row;
+    box.end = kLayout.mn_major ? from.rows : k_end;
+    box.other_end = kLayout.mn_major ? k_end : from.rows;
+    box.start = from.data + static_cast<int64_t>(box.other) * from.ld +
+                static_cast<int64_t>(box.first) * kLayout.element_bytes;
+    if (box.first + kWidth <= box.end && box.other + kLayout.rows <= box.other_end) {
+      copy_chunks<IsA, true>(from, box, to, thread);
+    } else {
+      copy_chunks<IsA, false>(from, box, to, thread);
     }
   }
 
-  /// `bytes` of 16 from memory, the others zero.
-  template <int Alignment>
-  TILEWRIGHT_DEVICE static void copy_chunk(uint32_t to, const std::byte* from, uint32_t bytes) {
-    if constexpr (Alignment >= 16) {
-      arch::cp_async_16(to, from, bytes);
-    } else if constexpr (Alignment == 8 || Alignment == 4) {
-      constexpr uint32_t kBytes = Alignment;
-      TILEWRIGHT_UNROLL
-      for (uint32_t i = 0; i < 16; i += kBytes) {
-        const uint32_t left = bytes > i ? bytes - i : 0, part = left < kBytes ? left : kBytes;
-        if constexpr (kBytes == 8) {
-          arch::cp_async_8(to + i, part == 0 ? from : from + i, part);
-        } else {
-          arch::cp_async_4(to + i, part == 0 ? from : from + i, part);
+  /// What a K tile of an operand is of the matrix: indices in elements, the contiguous one and the other.
+  struct Box {
+    const std::byte* start;
+    uint32_t first, end, other, other_end;
+  };
+
+  /// Inside: all of it exists.
+  template <bool IsA, bool Inside>
+  TILEWRIGHT_DEVICE static void copy_chunks(const MmaSyncSource& from, const Box& box, uint32_t to,
+                                            uint32_t thread) {
+    constexpr tiles::MmaSyncLayout kLayout = IsA ? Config::kLayoutA : Config::kLayoutB;
+    constexpr uint32_t kTimes = times(kLayout);
+    if constexpr (is_stored(kLayout)) {
+      TILEWRIGHT_NO_UNROLL
+      for (uint32_t time = 0; time < kTimes; time += kTogether) {
+        ChunkBits bits[kTogether];
+        TILEWRIGHT_UNROLL
+        for (uint32_t i = 0; i < kTogether; ++i) {
+          bits[i] = load_chunk<kLayout.alignment>(chunk_of<IsA, Inside>(from, box, to, thread, time + i));
+        }
+        TILEWRIGHT_UNROLL
+        for (uint32_t i = 0; i < kTogether; ++i) {
+          const Chunk chunk = chunk_of<IsA, Inside>(from, box, to, thread, time + i);
+          if (chunk.exists) arch::store_shared(chunk.to, bits[i]);
         }
       }
+    } else if constexpr (Inside && kTimes <= 16) {
+      TILEWRIGHT_UNROLL
+      for (uint32_t time = 0; time < kTimes; ++time) {
+        copy_chunk<kLayout.alignment, true>(chunk_of<IsA, true>(from, box, to, thread, time));
+      }
     } else {
-      store_chunk<std::conditional_t<Alignment == 2, uint16_t, uint8_t>>(to, from, bytes);
+      TILEWRIGHT_NO_UNROLL
+      for (uint32_t time = 0; time < kTimes; ++time) {
+        copy_chunk<kLayout.alignment, Inside>(chunk_of<IsA, Inside>(from, box, to, thread, time));
+      }
     }
   }
 
-  struct alignas(16) Chunk {
+  /// How often all threads together take a chunk each.
+  TILEWRIGHT_HOST_DEVICE static constexpr uint32_t times(const tiles::MmaSyncLayout& l) {
+    return (l.chunks_per_row() * l.rows + kThreads - 1) / kThreads;
+  }
+
+  /// 16 bytes of the tile: `bytes` of them are there, the others zero.
+  struct Chunk {
+    const std::byte* from;
+    uint32_t to, bytes;
+    bool exists;  // in the tile
+  };
+
+  /// The chunk of a thread for the time-th time.
+  template <bool IsA, bool Inside>
+  TILEWRIGHT_DEVICE static Chunk chunk_of(const MmaSyncSource& from, const Box& box, uint32_t to,
+                                          uint32_t thread, uint32_t time) {
+    constexpr tiles::MmaSyncLayout kLayout = IsA ? Config::kLayoutA : Config::kLayoutB;
+    constexpr uint32_t kColumns = kLayout.chunks_per_row(), kChunks = kColumns * kLayout.rows;
+    // Constant parts stay apart where threads stay in their column.
+    constexpr bool kSteps = kThreads % kColumns == 0;
+    // In copies of several at a time the last ones may be past the end.
+    constexpr bool kWhole =
+        kChunks % kThreads == 0 && (!is_stored(kLayout) || times(kLayout) % kTogether == 0);
+    const uint32_t number = thread + time * kThreads;
+    const uint32_t row = kSteps ? thread / kColumns + time * (kThreads / kColumns) : number / kColumns;
+    const uint32_t column = kSteps ? thread % kColumns : number % kColumns;
+    Chunk chunk{box.start + static_cast<int64_t>(row) * from.ld + 16 * column,
+                to + kLayout.place(row, 16 * column), 16, kWhole || number < kChunks};
+    if constexpr (!Inside) {
+      constexpr uint32_t kOfChunk = 16 / kLayout.element_bytes;
+      const uint32_t index = box.first + column * kOfChunk;
+      const uint32_t left = index < box.end && box.other + row < box.other_end ? box.end - index : 0;
+      chunk.bytes = left < kOfChunk ? left * kLayout.element_bytes : 16;
+      if (chunk.bytes == 0) chunk.from = from.data;
+    }
+    return chunk;
+  }
+
+  template <int Alignment, bool Whole>
+  TILEWRIGHT_DEVICE static void copy_chunk(const Chunk& chunk) {
+    if (!chunk.exists) return;
+    TILEWRIGHT_UNROLL
+    for (uint32_t i = 0; i < 16; i += Alignment) {
+      const uint32_t left = chunk.bytes > i ? chunk.bytes - i : 0;
+      copy_piece<Alignment, Whole>(chunk.to + i, Whole || left != 0 ? chunk.from + i : chunk.from,
+                                   left < Alignment ? left : Alignment);
+    }
+  }
+  template <int Bytes, bool Whole>
+  TILEWRIGHT_DEVICE static void copy_piece(uint32_t to, const std::byte* from, uint32_t bytes) {
+    if constexpr (Bytes == 16) {
+      arch::cp_async_16(to, from, Whole ? 16 : bytes);
+    } else if constexpr (Bytes == 8) {
+      arch::cp_async_8(to, from, Whole ? 8 : bytes);
+    } else if constexpr (Whole) {
+      arch::cp_async_4(to, from);
+    } else {
+      arch::cp_async_4(to, from, bytes);
+    }
+  }
+
+  struct alignas(16) ChunkBits {
     uint32_t words[4];
   };
 
-  template <class Unit>
-  TILEWRIGHT_DEVICE static void store_chunk(uint32_t to, const std::byte* from, uint32_t bytes) {
-    const auto* units = reinterpret_cast<const Unit*>(from);
-    Chunk chunk = {};
+  template <int Alignment>
+  TILEWRIGHT_DEVICE static ChunkBits load_chunk(const Chunk& chunk) {
+    using Unit = std::conditional_t<Alignment == 2, uint16_t, uint8_t>;
+    const auto* units = reinterpret_cast<const Unit*>(chunk.from);
+    ChunkBits bits = {};
     TILEWRIGHT_UNROLL
     for (uint32_t i = 0; i < 16 / sizeof(Unit); ++i) {
-      const uint32_t unit = i * sizeof(Unit) < bytes ? units[i] : 0;
-      chunk.words[i * sizeof(Unit) / 4] |= unit << 8 * (i * sizeof(Unit) % 4);
+      const bool there = chunk.exists && i * sizeof(Unit) < chunk.bytes;
+      const uint32_t unit = there ? units[i] : 0;
+      bits.words[i * sizeof(Unit) / 4] |= unit << 8 * (i * sizeof(Unit) % 4);
     }
-    arch::store_shared(to, chunk);
+    return bits;
   }
 };
 

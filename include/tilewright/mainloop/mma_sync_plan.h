@@ -68,8 +68,12 @@ struct MmaSyncLayout : OperandLayout {
   }
   /// Byte offset of byte `byte` of row `row` (of M or N where K is contiguous, else of K).
   TILEWRIGHT_HOST_DEVICE constexpr uint32_t place(uint32_t row, uint32_t byte) const {
-    const uint32_t plain = row * width + byte % width;
-    return byte / width * slab_bytes() + (plain ^ key(plain >> 7) << 4);
+    const uint32_t slab = byte / width * slab_bytes(), in_row = byte % width;
+    const uint32_t permuted = key(row * width / 128) << 4;
+    // Keys of bytes may lead to other rows of the line. Else rows and chunks are apart, so that constant
+    // differences of rows stay constant.
+    if (read == MmaSyncRead::transposed_bytes) return slab + ((row * width + in_row) ^ permuted);
+    return slab + row * width + (in_row ^ permuted);
   }
 };
 

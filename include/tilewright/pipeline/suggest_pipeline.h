@@ -148,8 +148,10 @@ namespace impl {
 template <class D, class A, class B>
 constexpr Facts effective_facts() {
   Facts f = facts_of_v<D>;
-  const auto reduce = [](int alignment, int64_t ld, Element e) {
-    return ld == 0 ? alignment : static_cast<int>(std::gcd<int64_t>(alignment, ld * bytes_of(e)));
+  const auto reduce = [&](int alignment, int64_t ld, Element e) {
+    return ld == 0
+               ? alignment
+               : static_cast<int>(std::gcd<int64_t>(alignment, ld * bytes_of(e) * (f.is_complex ? 2 : 1)));
   };
   f.a_alignment = reduce(f.a_alignment, detail::OperandTraits<A>::static_ld, f.a);
   f.b_alignment = reduce(f.b_alignment, detail::OperandTraits<B>::static_ld, f.b);
@@ -169,6 +171,11 @@ struct CheckPipeline {
   static_assert(promised == path::none || first_broken_rule(promised, effective_facts<D, A, B>()) < 0,
                 "the leading dimension known at compile time breaks the alignment of 16 bytes that the path "
                 "needs; explain<D>(A, B) shows what is left");
+  static_assert(promised != path::mma_sync ||
+                    (effective_facts<D, A, B>().a_alignment == facts_of_v<D>.a_alignment &&
+                     effective_facts<D, A, B>().b_alignment == facts_of_v<D>.b_alignment),
+                "the leading dimension known at compile time breaks the alignment that Alignment<> promises; "
+                "explain<D>(A, B) shows what is left");
   static constexpr bool ok = true;
 };
 

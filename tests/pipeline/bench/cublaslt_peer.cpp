@@ -49,6 +49,8 @@ Types types_of(PeerType type) {
       return {CUDA_R_16BF, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
     case PeerType::tf32:
       return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32};
+    case PeerType::f64:
+      return {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
     case PeerType::f32:
       return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
     default:
@@ -60,16 +62,16 @@ Types types_of(PeerType type) {
 
 struct CublasLtPeer::State {
   Api api;
-  bool integer = false;
+  PeerType type = PeerType::f16;
   cublasLtHandle_t handle = nullptr;
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
   std::vector<cublasLtMatmulHeuristicResult_t> found;
 
   // Row-major C is column-major C^T (n x m) = op(B) A^T: the library's first operand is our B.
-  bool describe(PeerType type, int64_t m, int64_t n, int64_t k) {
-    const Types t = types_of(type);
-    integer = type == PeerType::s8;
+  bool describe(PeerType of, int64_t m, int64_t n, int64_t k) {
+    const Types t = types_of(of);
+    type = of;
     const cublasOperation_t transposed = CUBLAS_OP_T;
     const auto u = [](int64_t x) { return static_cast<uint64_t>(x); };
     return api.create(&handle) == CUBLAS_STATUS_SUCCESS &&
@@ -116,8 +118,16 @@ bool CublasLtPeer::run(int candidate, const void* a, const void* b, void* c, voi
   const State& s = *state_;
   const float one = 1, zero = 0;
   const int32_t integer_one = 1, integer_zero = 0;
-  const void* alpha = s.integer ? static_cast<const void*>(&integer_one) : &one;
-  const void* beta = s.integer ? static_cast<const void*>(&integer_zero) : &zero;
+  const double double_one = 1, double_zero = 0;
+  const void* alpha = &one;
+  const void* beta = &zero;
+  if (s.type == PeerType::s8) {
+    alpha = &integer_one;
+    beta = &integer_zero;
+  } else if (s.type == PeerType::f64) {
+    alpha = &double_one;
+    beta = &double_zero;
+  }
   return s.api.matmul(s.handle, s.operation, alpha, b, s.a, a, s.b, beta, c, s.c, c, s.c,
                       &s.found[static_cast<size_t>(candidate)].algo, workspace, kWorkspace,
                       static_cast<cudaStream_t>(stream)) == CUBLAS_STATUS_SUCCESS;
