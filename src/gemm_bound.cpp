@@ -2,7 +2,7 @@
 
 namespace tilewright {
 
-ComparisonRules comparison_rules(const Problem& p) {
+ComparisonRules comparison_rules(const Problem& p, double greatest_scale) {
   const DType type = p.a.type;
   ComparisonRules rules;
   rules.saturate = p.saturate && bits_of(p.d.type) == 8;  // kernels saturate no other outputs
@@ -11,11 +11,14 @@ ComparisonRules comparison_rules(const Problem& p) {
     rules.accumulation = exact_bound();
     rules.accumulation.largest = kWraps;
     rules.wide_epilogue = true;
+  } else if (p.scale_mode == ScaleMode::block_1x128_128x128) {
+    rules.accumulation = block_scaled_bound(type, p.k, greatest_scale);
   } else if (type == DType::f32) {
     rules.accumulation = fma_f32_bound(p.k);
   } else {
     const bool promoted = is_fp8(type) && p.accumulation == Accumulation::promoted;
     rules.accumulation = wgmma_f32_bound(type, p.k, promoted ? p.interval : 0);
+    if (p.scale_mode == ScaleMode::per_row_column) rules.accumulation.absolute *= greatest_scale;
   }
   return rules;
 }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "src/fp8_scales.h"
 #include "src/gemm_rules.h"
 #include "src/plan_text.h"
 
@@ -84,24 +85,25 @@ Status check_scale_mode(const Problem& p) {
   return {};
 }
 
-/// lines, k_blocks: of the scales. rows_contiguous: of packed ones.
-Expected<ScaleLines> scale_lines(const char* name, const ScaleStrides& s, int64_t lines, int64_t k_blocks,
-                                 int64_t batches, bool lines_contiguous) {
+Expected<ScaleLines> scale_lines(const char* name, const ScaleStrides& s, const ScaleGrid& grid,
+                                 int64_t batches) {
   ScaleLines out{s.line_stride, s.k_stride, 0};
-  if (out.line_stride == 0 && out.k_stride == 0) {
-    out.line_stride = lines_contiguous ? 1 : k_blocks;
-    out.k_stride = lines_contiguous ? lines : 1;
-  }
-  const bool lines_long = out.line_stride > out.k_stride;
-  if (batches > 1)
-    out.batch_stride =
-        s.batch_stride.value_or(lines_long ? out.line_stride * lines : out.k_stride * k_blocks);
-  const std::pair<const char*, int64_t> strides[] = {
-      {"line stride ", out.line_stride}, {"K stride ", out.k_stride}, {"batch stride ", out.batch_stride}};
+  if (out.line_stride == 0 && out.k_stride == 0) out = {grid.line_stride(), grid.k_stride(), 0};
   constexpr int64_t kMost = kMaxStrideBytes / 4 - 1;
-  for (const auto& [word, stride] : strides)
-    if (stride < 0 || stride > kMost)
-      return broken(RuleId::scale_stride, name, word + text(stride), text(stride < 0 ? 0 : kMost));
+  const auto check = [&](const std::string& word, int64_t stride) -> Status {
+    if (stride >= 0 && stride <= kMost) return {};
+    return broken(RuleId::scale_stride, name, word + text(stride), text(stride < 0 ? 0 : kMost));
+  };
+  if (Status e = check("line stride ", out.line_stride)) return *e;
+  if (Status e = check("K stride ", out.k_stride)) return *e;
+  if (batches > 1) {
+    // Below 2^38 x 2^31 elements.
+    const bool lines_long = out.line_stride > out.k_stride;
+    const __int128 packed = lines_long ? static_cast<__int128>(out.line_stride) * grid.lines
+                                       : static_cast<__int128>(out.k_stride) * grid.k_blocks;
+    out.batch_stride = s.batch_stride.value_or(static_cast<int64_t>(std::min<__int128>(packed, kMost + 1)));
+    if (Status e = check("batch stride ", out.batch_stride)) return *e;
+  }
   return out;
 }
 
@@ -109,12 +111,9 @@ Expected<ScaleLines> scale_lines(const char* name, const ScaleStrides& s, int64_
 Status set_scales(const Problem& p, KernelProblem& out) {
   out.scale_mode = p.scale_mode;
   if (p.scale_mode == ScaleMode::per_tensor) return {};
-  const bool blocks = p.scale_mode == ScaleMode::block_1x128_128x128;
-  const int64_t k_blocks = blocks ? ceil_div(p.k, 128) : 1;
-  const Expected<ScaleLines> a = scale_lines("scale_a", p.a_scales, p.m, k_blocks, p.l, true);
+  const Expected<ScaleLines> a = scale_lines("scale_a", p.a_scales, scales_of_a(p), p.l);
   if (!a) return a.error();
-  const Expected<ScaleLines> b =
-      scale_lines("scale_b", p.b_scales, blocks ? ceil_div(p.n, 128) : p.n, k_blocks, p.l, !blocks);
+  const Expected<ScaleLines> b = scale_lines("scale_b", p.b_scales, scales_of_b(p), p.l);
   if (!b) return b.error();
   out.a_scales = *a;
   out.b_scales = *b;

@@ -73,7 +73,7 @@ void ProblemArguments::add_to(CLI::App& app) {
   app.add_option("--dtype", dtype,
                  "Type of A and B: e4m3, e5m2, f16, bf16, tf32 (FP32 in memory), s8, u8 or f32; A:B for two "
                  "(e4m3:e5m2, "
-                 "s8:u8)")
+                 "s8:u8). fp8-1x128: e4m3 with --scale_mode block")
       ->capture_default_str();
   app.add_option(
       both_spellings("c_dtype"), c_dtype,
@@ -101,6 +101,10 @@ void ProblemArguments::add_to(CLI::App& app) {
   app.add_option(both_spellings("scale_a"), scale_a, "Factor of A")->capture_default_str();
   app.add_option(both_spellings("scale_b"), scale_b, "Factor of B")->capture_default_str();
   app.add_option(both_spellings("scale_d"), scale_d, "Factor of D")->capture_default_str();
+  app.add_option(
+      both_spellings("scale_mode"), scale_mode,
+      "e4m3: more FP32 scales, random ones: tensor (none, the default), row_column (for each row of "
+      "A and each column of B) or block (1x128 of A, 128x128 of B)");
   app.add_option("--alpha", alpha, "Factor of A B")->capture_default_str();
   app.add_option("--beta", beta, "Factor of C; 0 never reads C")->capture_default_str();
   app.add_option(both_spellings("d_layout"), d_layout, "Of C and D: row (the default) or column")
@@ -129,10 +133,18 @@ Expected<Problem> ProblemArguments::problem() const {
     p.k = (*extents)[2];
     p.l = one_batch ? 1 : (*extents)[3];
   }
-  const size_t colon = dtype.find(':');
-  const Expected<DType> a = parse_dtype(dtype.substr(0, colon));
+  const bool fp8_blocks = dtype == "fp8-1x128";
+  const std::string types = fp8_blocks ? "e4m3" : dtype;
+  const Expected<int> scales = scale_mode.empty()
+                                   ? Expected<int>(fp8_blocks ? 2 : 0)
+                                   : parse_word("scale_mode", scale_mode, {"tensor", "row_column", "block"});
+  if (!scales) return scales.error();
+  if (fp8_blocks && *scales != 2) return bad_option("scale_mode", scale_mode, "block, which fp8-1x128 means");
+  p.scale_mode = static_cast<ScaleMode>(*scales);
+  const size_t colon = types.find(':');
+  const Expected<DType> a = parse_dtype(types.substr(0, colon));
   if (!a) return a.error();
-  const Expected<DType> b = colon == std::string::npos ? a : parse_dtype(dtype.substr(colon + 1));
+  const Expected<DType> b = colon == std::string::npos ? a : parse_dtype(types.substr(colon + 1));
   if (!b) return b.error();
   const Expected<DType> d = c_dtype.empty() ? Expected<DType>(usual_output(*a, *b)) : parse_dtype(c_dtype);
   if (!d) return d.error();
@@ -204,6 +216,11 @@ Expected<Options> ProblemArguments::options() const {
 }
 
 const char* major_word(bool k_major, const char* other) { return k_major ? "k" : other; }
+
+const char* scale_mode_word(ScaleMode mode) {
+  constexpr const char* kWords[] = {"tensor", "row_column", "block"};
+  return kWords[static_cast<size_t>(mode)];
+}
 
 int refuse(const Error& error, bool json) {
   if (json) {

@@ -24,7 +24,7 @@ Expected<Shape2> parse_shape(std::string_view option, const std::string& text);
 
 /// What a problem and its plan depend on, shared by `gemm` and `explain`.
 struct ProblemArguments {
-  std::string mnkl, mnk, dtype = "e4m3", c_dtype, accumulation = "promoted";
+  std::string mnkl, mnk, dtype = "e4m3", c_dtype, accumulation = "promoted", scale_mode;
   std::string a_major = "k", b_major = "k", c_major, d_layout;
   std::string tile, cluster, raster, pipeline = "auto";
   std::optional<int64_t> swizzle, stages, sms, splits, max_workspace;
@@ -45,6 +45,8 @@ struct ProblemArguments {
 
 /// The word for where an operand's neighbours in memory lie: "k" or `other`.
 const char* major_word(bool k_major, const char* other);
+/// The word of --scale_mode.
+const char* scale_mode_word(ScaleMode mode);
 
 /// Exit codes of the program.
 constexpr int kPass = 0, kFail = 1, kRefused = 2;

@@ -43,6 +43,10 @@ void BenchArguments::add_to(CLI::App& app) {
       "Instead of the planner's choice: configurations TILE[/CLUSTER[/SWIZZLE[/STAGES]]], separated by "
       "commas (128x256/2x1/8,128x128)");
   app.add_option("--dtype", problem.dtype, "Type of A and B, as for gemm")->capture_default_str();
+  app.add_option(
+      both_spellings("scale_mode"), problem.scale_mode,
+      "As for gemm. Then the peers are cuBLASLt with such scales (if it has them), cuBLASLt with one "
+      "factor, accurate, and our own promoted kernel with one factor");
   app.add_option(both_spellings("c_dtype"), problem.c_dtype,
                  "Type of D: 16 or 32 bits. Default: as for gemm");
   app.add_option(both_spellings("mma_promotion_interval"), problem.interval)->capture_default_str();
@@ -145,16 +149,20 @@ Expected<Contender> own_contender(const Plan& plan, const Config& config, bool f
   c.name = config.name;
   c.fast_accumulation = fast;
   c.run = [plan, &operands, workspace](int set, void* stream) {
-    return plan.run(
-        {.a = operands.a(set), .b = operands.b(set), .d = operands.d(set), .workspace = workspace->data()},
-        stream);
+    return plan.run({.a = operands.a(set),
+                     .b = operands.b(set),
+                     .d = operands.d(set),
+                     .scale_a = operands.a_scales(),
+                     .scale_b = operands.b_scales(),
+                     .workspace = workspace->data()},
+                    stream);
   };
   return c;
 }
 
 /// Kinds of accumulation to measure: all but FP8 have one.
 std::vector<bool> fast_or_not(const Problem& p, bool promoted_only) {
-  if (!is_fp8(p.a.type) || promoted_only) return {false};
+  if (!is_fp8(p.a.type) || promoted_only || p.scale_mode != ScaleMode::per_tensor) return {false};
   return {false, true};
 }
 
@@ -165,7 +173,8 @@ Status add_peers(const Bench& bench, const Problem& problem, const BenchOperands
   for (const bool fast : fast_or_not(problem, false)) {
     Expected<Contender> peer =
         fastest_cublaslt(*bench.cublaslt, problem, fast, operands, bench.workspace, bench.one, bench.stream);
-    if (!peer && peer.error().code == ErrorCode::not_supported) {
+    const bool scaled = problem.scale_mode != ScaleMode::per_tensor;  // found out only by running it
+    if (!peer && (scaled || peer.error().code == ErrorCode::not_supported)) {
       fmt::print("{}\n", peer.error().message);
       continue;
     }
@@ -175,14 +184,38 @@ Status add_peers(const Bench& bench, const Problem& problem, const BenchOperands
   return {};
 }
 
+/// What products with more scales are measured beside: the same with one factor, the library's and ours.
+/// (Their results are others.)
+Status add_unscaled_peers(const Bench& bench, Problem problem, const BenchOperands& operands,
+                          std::vector<Contender>& contenders) {
+  if (problem.scale_mode == ScaleMode::per_tensor) return {};
+  problem.scale_mode = ScaleMode::per_tensor;
+  if (bench.cublaslt) {
+    Expected<Contender> peer =
+        fastest_cublaslt(*bench.cublaslt, problem, false, operands, bench.workspace, bench.one, bench.stream);
+    if (!peer) return peer.error();
+    contenders.push_back(std::move(*peer));
+  }
+  const Expected<Plan> planned = plan(problem, {.device = Device::gpu});
+  if (!planned) return planned.error();
+  Contender own;
+  own.name = "own_unscaled";
+  own.run = [plan = *planned, &operands](int set, void* stream) {
+    return plan.run({.a = operands.a(set), .b = operands.b(set), .d = operands.d(set)}, stream);
+  };
+  contenders.push_back(std::move(own));
+  return {};
+}
+
 /// Measures one shape and adds its entries.
 Status bench_shape(const BenchArguments& args, const std::vector<Config>& configs, const Bench& bench,
                    const BenchProblem& shape, nlohmann::json& entries, bool& all_agree) {
-  const Problem& p = shape.problem;
+  const Problem p = benched_scales(shape.problem);
   const Expected<BenchOperands> operands = BenchOperands::make(p, bench.limits.l2_bytes);
   if (!operands) return operands.error();
   std::vector<Contender> contenders;
   if (Status s = add_peers(bench, p, *operands, contenders)) return s;
+  if (Status s = add_unscaled_peers(bench, p, *operands, contenders)) return s;
   const size_t peers = contenders.size();
   std::vector<OwnContender> own;
   for (const Config& config : configs) {
@@ -252,12 +285,14 @@ Expected<int> run_bench(const BenchArguments& args) {
   const Expected<GpuDescription> gpu = describe_current_gpu();
   if (!gpu) return gpu.error();
 
+  const bool scaled = shapes->front().problem.scale_mode != ScaleMode::per_tensor;
   const std::string library = bench->cublaslt ? bench->cublaslt->version() : "none";
   fmt::print("{}, driver {}, CUDA {}, cuBLASLt {}; {} rounds of {} bursts; ratios above 1: we are faster\n",
              gpu->name, driver_version(*gpu), gpu->toolkit, library, args.method.rounds, args.method.bursts);
   fmt::print("{:<18} {:<9} {:<40} {:>10} {:>8}{}\n", "M x N x K", "sums", "kernel, cluster, swizzle", "us",
              "TFLOPS",
-             !bench->cublaslt                         ? ""
+             scaled                                   ? "  ratios to the peers, in order"
+             : !bench->cublaslt                       ? ""
              : is_fp8(shapes->front().problem.a.type) ? "  accurate      fast"
                                                       : "     ratio");
   nlohmann::json result{{"device", gpu->name},

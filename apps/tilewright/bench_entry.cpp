@@ -5,6 +5,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "arguments.h"
+
 namespace tilewright::cli {
 namespace {
 
@@ -33,10 +35,13 @@ nlohmann::json bench_entry(const Problem& p, const PlanInfo& info, const Contend
                            const Contender* peer) {
   const double flops = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) *
                        static_cast<double>(p.l);
+  const bool scaled = p.scale_mode != ScaleMode::per_tensor;
+  const double off = scaled && own.error ? *own.error : own.difference;  // peers may have other scales
   nlohmann::json e{
       {"dtype", fmt::format("{}:{}:{}", name_of(p.a.type), name_of(p.b.type), name_of(p.d.type))},
       {"accumulation", sums_word(p, own)},
       {"majors", majors_of(p)},
+      {"scale_mode", scale_mode_word(p.scale_mode)},
       {"m", p.m},
       {"n", p.n},
       {"k", p.k},
@@ -57,7 +62,7 @@ nlohmann::json bench_entry(const Problem& p, const PlanInfo& info, const Contend
       {"difference", own.difference},
       {"error", number_or_null(own.error)},
       {"nan_elements", own.nan_elements},
-      {"agrees", own.nan_elements == 0 && own.difference <= allowed_difference(p, own.fast_accumulation)}};
+      {"agrees", own.nan_elements == 0 && off <= allowed_difference(p, own.fast_accumulation)}};
   e["peer"] = nlohmann::json();
   if (peer != nullptr) {
     e["peer"] = peer->name;

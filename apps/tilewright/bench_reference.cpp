@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "src/reference.h"
-
 namespace tilewright::cli {
 namespace {
 
 constexpr int64_t kRows = 32;
 
-MatrixView view(const void* data, Layout layout, int64_t rows, int64_t columns) {
+MatrixView view(const void* data, DType type, Layout layout, int64_t rows, int64_t columns) {
   const bool row = layout == Layout::row_major;
-  return {data, DType::f32, row ? columns : 1, row ? 1 : rows, 0};
+  return {data, type, row ? columns : 1, row ? 1 : rows, 0};
 }
 
 MatrixView transposed(const MatrixView& v) {
@@ -21,7 +19,8 @@ MatrixView transposed(const MatrixView& v) {
 
 }  // namespace
 
-Expected<SampledReference> SampledReference::make(const Problem& p, const void* a, const void* b) {
+Expected<SampledReference> SampledReference::make(const Problem& p, const void* a, const void* b,
+                                                  const ScaleView& a_scales, const ScaleView& b_scales) {
   SampledReference out;
   out.problem_ = p;
   out.step_ = std::max<int64_t>(1, p.m / kRows);
@@ -31,16 +30,19 @@ Expected<SampledReference> SampledReference::make(const Problem& p, const void* 
   gemm.m = p.n;
   gemm.n = out.rows_;
   gemm.k = p.k;
-  gemm.a = transposed(view(b, p.b.layout, p.k, p.n));
-  gemm.b = transposed(view(a, p.a.layout, p.m, p.k));
+  gemm.a = transposed(view(b, p.b.type, p.b.layout, p.k, p.n));
+  gemm.b = transposed(view(a, p.a.type, p.a.layout, p.m, p.k));
   gemm.b.column_stride *= out.step_;
+  gemm.a_scales = b_scales;
+  gemm.b_scales = a_scales;  // one for each row
+  gemm.b_scales.line_stride *= out.step_;
   out.values_.resize(static_cast<size_t>(p.n * out.rows_));
   if (Status s = reference_gemm(gemm, out.values_.data(), nullptr)) return *s;
   return out;
 }
 
 double SampledReference::error_of(const std::vector<float>& d) const {
-  const MatrixView at = view(d.data(), problem_.d.layout, problem_.m, problem_.n);
+  const MatrixView at = view(d.data(), DType::f32, problem_.d.layout, problem_.m, problem_.n);
   double error = 0, norm = 0;
   for (int64_t column = 0; column < problem_.n; ++column)
     for (int64_t row = 0; row < rows_; ++row) {

@@ -4,16 +4,18 @@
 #include <cstdint>
 #include <vector>
 
+#include "src/reference.h"
 #include "tilewright/error.h"
 #include "tilewright/gemm.h"
 
 namespace tilewright::cli {
 
-/// FP64 values of evenly spaced rows of D = A B, packed f32 operands in the problem's layouts.
+/// FP64 values of evenly spaced rows of D = A B, packed operands in the problem's layouts.
 class SampledReference {
  public:
-  /// a, b: host memory.
-  static Expected<SampledReference> make(const Problem& problem, const void* a, const void* b);
+  /// a, b and their scales: host memory.
+  static Expected<SampledReference> make(const Problem& problem, const void* a, const void* b,
+                                         const ScaleView& a_scales = {}, const ScaleView& b_scales = {});
 
   /// Frobenius norm of d - reference over that of the reference, on the rows. d: all of D, packed.
   double error_of(const std::vector<float>& d) const;

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <thread>
 
+#include "src/fp8_scales.h"
 #include "src/matrix_init.h"
 #include "tilewright/numeric/element.h"
 
@@ -23,6 +24,21 @@ Status upload_rotated(const GpuBuffer& buffer, const std::vector<uint8_t>& value
   std::rotate_copy(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(start % values.size()),
                    values.end(), rotated.begin());
   return buffer.upload(rotated.data());
+}
+
+Status upload_new(GpuBuffer& buffer, const std::vector<float>& values) {
+  Expected<GpuBuffer> memory = GpuBuffer::allocate(values.size() * sizeof(float));
+  if (!memory) return memory.error();
+  buffer = std::move(*memory);
+  return buffer.upload(values.data());
+}
+
+/// Packed scales with K contiguous, moved to a wider stride between lines. The padding is NaN.
+void pad_lines(std::vector<float>& scales, const ScaleGrid& grid, int64_t line_stride) {
+  std::vector<float> padded(static_cast<size_t>(grid.lines * line_stride), std::nanf(""));
+  for (int64_t line = 0; line < grid.lines; ++line)
+    std::copy_n(scales.begin() + line * grid.k_blocks, grid.k_blocks, padded.begin() + line * line_stride);
+  scales = std::move(padded);
 }
 
 double median(std::vector<double> values) {
@@ -109,6 +125,13 @@ BenchMethod method_for(DType type, BenchMethod method) {
   return method;
 }
 
+Problem benched_scales(Problem p) {
+  if (p.scale_mode != ScaleMode::block_1x128_128x128) return p;
+  p.a_scales = {1, p.m};
+  p.b_scales = {(p.k + 511) / 512 * 4, 1};
+  return p;
+}
+
 Expected<BenchOperands> BenchOperands::make(const Problem& p, int64_t l2_bytes) {
   std::vector<uint8_t> a(bytes_of_packed(p.a.type, p.m, p.k, p.l)),
       b(bytes_of_packed(p.b.type, p.k, p.n, p.l));
@@ -119,8 +142,23 @@ Expected<BenchOperands> BenchOperands::make(const Problem& p, int64_t l2_bytes) 
   const auto set_bytes = static_cast<int64_t>(a.size() + b.size() + d_bytes);
   const int64_t count = std::clamp<int64_t>(2 * l2_bytes / std::max<int64_t>(1, set_bytes) + 2, 2, 64);
   BenchOperands out;
-  if (p.a.type == DType::f32) {
-    const Expected<SampledReference> reference = SampledReference::make(p, a.data(), b.data());
+  const bool scaled = p.scale_mode != ScaleMode::per_tensor;
+  std::vector<float> a_scales, b_scales;
+  ScaleView a_view, b_view;
+  if (scaled) {
+    const ScaleGrid of_a = scales_of_a(p), of_b = scales_of_b(p);
+    a_scales = random_scales(of_a, 1, 3);
+    b_scales = random_scales(of_b, 1, 4);
+    a_view = packed_scale_view(of_a, a_scales.data());
+    if (p.b_scales.line_stride > of_b.line_stride()) pad_lines(b_scales, of_b, p.b_scales.line_stride);
+    b_view = packed_scale_view(of_b, b_scales.data());
+    b_view.line_stride = std::max(b_view.line_stride, p.b_scales.line_stride);
+    if (Status s = upload_new(out.a_scales_, a_scales)) return *s;
+    if (Status s = upload_new(out.b_scales_, b_scales)) return *s;
+  }
+  if (p.a.type == DType::f32 || scaled) {
+    const Expected<SampledReference> reference =
+        SampledReference::make(p, a.data(), b.data(), a_view, b_view);
     if (!reference) return reference.error();
     out.reference_ = *reference;
   }
@@ -195,12 +233,17 @@ Status measure(const BenchOperands& operands, DType d_type, const GpuStream& str
 Expected<Contender> fastest_cublaslt(const CublasLt& library, const Problem& problem, bool fast,
                                      const BenchOperands& operands, const GpuBuffer& workspace,
                                      const GpuBuffer& one, const GpuStream& stream) {
-  const Expected<CublasLtMatmul> matmul =
-      CublasLtMatmul::create(library, problem, fast, static_cast<const float*>(one.data()));
+  const auto* factor = static_cast<const float*>(one.data());
+  const bool scaled = problem.scale_mode != ScaleMode::per_tensor;
+  const Expected<CublasLtMatmul> matmul = CublasLtMatmul::create(
+      library, problem, fast, scaled ? operands.a_scales() : factor, scaled ? operands.b_scales() : factor);
   if (!matmul) return matmul.error();
   const auto contender = [&](int candidate) {
     Contender c;
-    c.name = !is_fp8(problem.a.type) ? "cublaslt" : fast ? "cublaslt_fast" : "cublaslt_accurate";
+    c.name = !is_fp8(problem.a.type) ? "cublaslt"
+             : scaled                ? "cublaslt_scaled"
+             : fast                  ? "cublaslt_fast"
+                                     : "cublaslt_accurate";
     c.fast_accumulation = fast;
     c.run = [m = *matmul, candidate, &operands, memory = workspace.data()](int set, void* on) {
       return m.run(candidate, operands.a(set), operands.b(set), operands.d(set), memory, on);

@@ -36,7 +36,10 @@ class BenchOperands {
   const void* a(int set) const { return sets_[static_cast<size_t>(set)].a.data(); }
   const void* b(int set) const { return sets_[static_cast<size_t>(set)].b.data(); }
   void* d(int set) const { return sets_[static_cast<size_t>(set)].d.data(); }
-  /// FP64 values for set 0; nothing but for f32 operands.
+  /// Of rows and columns, or of blocks: the same for all sets, in the strides of benched_scales(). Or null.
+  const float* a_scales() const { return static_cast<const float*>(a_scales_.data()); }
+  const float* b_scales() const { return static_cast<const float*>(b_scales_.data()); }
+  /// FP64 values for set 0; nothing but for f32 operands and for products with scales.
   const std::optional<SampledReference>& reference() const { return reference_; }
   Status poison_d() const;
   /// D of set 0, as floats. D has 16 or 32 bits.
@@ -47,6 +50,7 @@ class BenchOperands {
     GpuBuffer a, b, d;
   };
   std::vector<Set> sets_;
+  GpuBuffer a_scales_, b_scales_;
   std::optional<SampledReference> reference_;
 };
 
@@ -71,6 +75,10 @@ Status measure(const BenchOperands& operands, DType d_type, const GpuStream& str
 
 /// Mean over the rounds of peer's time / own time: above 1, own is faster.
 double mean_ratio(const Contender& own, const Contender& peer);
+
+/// The problem with the strides of block scales that cuBLASLt takes: A's have the rows contiguous, B's the
+/// blocks along K, of which it wants a multiple of four.
+Problem benched_scales(Problem problem);
 
 /// The fastest of cuBLASLt's candidates for a problem as a contender. `workspace` and `one` (a float 1 on the
 /// device) must outlive it.

@@ -134,9 +134,29 @@ Status make_layout(const CublasLtApi& api, cublasLtMatrixLayout_t& layout, const
   return {};
 }
 
-/// one: of the scales; null without any.
+/// The scales of one of the library's operands.
+struct LibraryScales {
+  const float* pointer = nullptr;  // null: none
+  int32_t mode = CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+};
+
+/// Of our A (`of_a`) or B.
+LibraryScales library_scales(ScaleMode mode, bool of_a, const float* pointer) {
+  switch (mode) {
+    case ScaleMode::per_tensor:
+      break;
+    case ScaleMode::per_row_column:
+      return {pointer, CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F};
+    case ScaleMode::block_1x128_128x128:
+      return {pointer,
+              of_a ? CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F : CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F};
+  }
+  return {pointer};
+}
+
 Status make_operation(const CublasLtApi& api, cublasLtMatmulDesc_t& operation, DType type,
-                      cublasOperation_t first, cublasOperation_t second, bool fast, const float* one) {
+                      cublasOperation_t first, cublasOperation_t second, bool fast,
+                      const LibraryScales& first_scales, const LibraryScales& second_scales) {
   const cublasComputeType_t compute = is_integer(type)      ? CUBLAS_COMPUTE_32I
                                       : type == DType::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
                                                             : CUBLAS_COMPUTE_32F;
@@ -150,11 +170,16 @@ Status make_operation(const CublasLtApi& api, cublasLtMatmulDesc_t& operation, D
   } settings[] = {{CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first},
                   {CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second},
                   {CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast_mode, sizeof fast_mode},
-                  {CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &one, sizeof one},
-                  {CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &one, sizeof one}};
-  constexpr size_t kWithoutScales = 2;
-  for (const auto& setting :
-       std::span(settings).first(one == nullptr ? kWithoutScales : std::size(settings))) {
+                  {CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &first_scales.pointer, sizeof(void*)},
+                  {CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &second_scales.pointer, sizeof(void*)},
+                  {CUBLASLT_MATMUL_DESC_A_SCALE_MODE, &first_scales.mode, sizeof(int32_t)},
+                  {CUBLASLT_MATMUL_DESC_B_SCALE_MODE, &second_scales.mode, sizeof(int32_t)}};
+  constexpr size_t kWithoutScales = 2, kWithoutModes = 5;
+  const bool scalar = first_scales.mode == CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+  const size_t used = first_scales.pointer == nullptr ? kWithoutScales
+                      : scalar                        ? kWithoutModes
+                                                      : std::size(settings);
+  for (const auto& setting : std::span(settings).first(used)) {
     s = api.desc_set(operation, setting.attribute, setting.value, setting.bytes);
     if (s != CUBLAS_STATUS_SUCCESS) return refused("cublasLtMatmulDescSetAttribute", s);
   }
@@ -209,18 +234,25 @@ std::string CublasLt::version() const {
 }
 
 Expected<CublasLtMatmul> CublasLtMatmul::create(const CublasLt& library, const Problem& p, bool fast,
-                                                const float* device_one) {
+                                                const float* scale_a, const float* scale_b) {
   auto state = std::make_shared<State>(library);
   const CublasLtApi& api = library.api();
   // A row-major D is the column-major D^T = B^T A^T: the library's first operand is then our B.
   state->exchanged = p.d.layout == Layout::row_major;
   LibraryOperand first = library_operand(p.a, p.m, p.k, state->exchanged);
   LibraryOperand second = library_operand(p.b, p.k, p.n, state->exchanged);
-  if (state->exchanged) std::swap(first, second);
-  const float* const scales = is_fp8(p.a.type) ? device_one : nullptr;
+  LibraryScales first_scales, second_scales;
+  if (is_fp8(p.a.type)) {
+    first_scales = library_scales(p.scale_mode, true, scale_a);
+    second_scales = library_scales(p.scale_mode, false, scale_b);
+  }
+  if (state->exchanged) {
+    std::swap(first, second);
+    std::swap(first_scales, second_scales);
+  }
   state->integer = is_integer(p.a.type);
-  if (Status s =
-          make_operation(api, state->operation, p.a.type, first.operation, second.operation, fast, scales))
+  if (Status s = make_operation(api, state->operation, p.a.type, first.operation, second.operation, fast,
+                                first_scales, second_scales))
     return *s;
   if (Status s = make_layout(api, state->a, first, p.l)) return *s;
   if (Status s = make_layout(api, state->b, second, p.l)) return *s;

@@ -7,6 +7,7 @@
 
 #include "arguments.h"
 #include "progress.h"
+#include "src/fp8_scales.h"
 #include "src/gemm_bound.h"
 #include "tilewright/numeric/element.h"
 #include "tilewright/numeric/traits.h"
@@ -114,7 +115,8 @@ Expected<Verdict> judge(const Operands& operands, const std::optional<Tolerance>
     Progress progress("FP64 reference");
     if (Status s = reference_gemm(reference, d.data(), abs_sum.data(), progress.callback())) return *s;
   }
-  const ComparisonRules rules = comparison_rules(p);
+  const bool scaled = p.scale_mode != ScaleMode::per_tensor;
+  const ComparisonRules rules = comparison_rules(p, scaled ? kGreatestRandomScale * kGreatestRandomScale : 1);
   Verdict verdict;
   Progress progress("comparing");
   verdict.comparison =
@@ -145,6 +147,7 @@ void print_configuration(const Problem& p, const PlanInfo& plan, const std::stri
   }
   fmt::print("alpha: {}, beta: {}, scale_a: {}, scale_b: {}, scale_d: {}\n", p.alpha, p.beta, p.scale_a,
              p.scale_b, p.scale_d);
+  if (p.scale_mode != ScaleMode::per_tensor) fmt::print("scales: {}\n", scale_mode_word(p.scale_mode));
   fmt::print("path: {}, {}\n", plan.path, plan.why);
   fmt::print("tile: {}x{}x{}, cluster: {}x{}, raster: {}, swizzle: {}, stages: {}\n", plan.tile.m,
              plan.tile.n, plan.tile_k, plan.cluster.m, plan.cluster.n, raster_word(plan.raster), plan.swizzle,
@@ -216,6 +219,7 @@ nlohmann::json to_json(const GemmReport& r) {
                      {"scale_a", p.scale_a},
                      {"scale_b", p.scale_b},
                      {"scale_d", p.scale_d},
+                     {"scale_mode", scale_mode_word(plan.scale_mode)},
                      {"tile", {plan.tile.m, plan.tile.n}},
                      {"cluster", {plan.cluster.m, plan.cluster.n}},
                      {"raster", raster_word(plan.raster)},

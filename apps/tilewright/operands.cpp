@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "src/fp8_scales.h"
 #include "src/npy.h"
 
 namespace tilewright::cli {
@@ -151,6 +152,8 @@ ReferenceGemm Operands::reference() const {
   r.a = view(a, p.a, p.m, p.k);
   r.b = view(b, p.b, p.k, p.n);
   r.c = view(c, p.c, p.m, p.n);
+  r.a_scales = packed_scale_view(scales_of_a(p), a_scales.data());
+  r.b_scales = packed_scale_view(scales_of_b(p), b_scales.data());
   r.alpha = double{p.alpha} * p.scale_a * p.scale_b;
   r.beta = p.beta;
   r.scale_d = p.scale_d;
@@ -196,6 +199,8 @@ Status fill_operands(Operands& out, const OperandSource& source) {
     fill_matrix(out.c.data(), packed(p.c.type, p.l, p.m, p.n, p.c.layout), source.init, source.seed * 4 + 3);
   }
   out.d.resize(static_cast<size_t>(*d), 0xFF);
+  out.a_scales = random_scales(scales_of_a(p), p.l, source.seed * 2 + 1);
+  out.b_scales = random_scales(scales_of_b(p), p.l, source.seed * 2 + 2);
   return {};
 }
 

@@ -25,6 +25,7 @@ struct OperandSource {
 struct Operands {
   Problem problem;  // the extents and the scales of quantised files filled in
   std::vector<uint8_t> a, b, c, d;
+  std::vector<float> a_scales, b_scales;  // of rows and columns, or of blocks; packed
 
   /// What D should be.
   ReferenceGemm reference() const;

@@ -1,5 +1,7 @@
 #include <chrono>
 #include <cstring>
+#include <iterator>
+#include <span>
 
 #include "progress.h"
 #include "run_problem.h"
@@ -15,7 +17,7 @@ Error no_memory(const char* name, size_t bytes) {
 }
 
 /// Machine memory with the contents of `bytes`; null (and no memory) for an empty operand.
-Expected<void*> place(Machine& machine, const std::vector<uint8_t>& bytes, const char* name, bool output) {
+Expected<void*> place(Machine& machine, std::span<const uint8_t> bytes, const char* name, bool output) {
   if (bytes.empty()) return static_cast<void*>(nullptr);
   emulator::GlobalBufferOptions options;
   options.name = name;
@@ -36,14 +38,21 @@ Expected<RunResult> run_on_emulator(const Plan& plan, Operands& operands, const 
   settings.trace = !options.trace_file.empty();
   if (plan.info().sms > 0) settings.multiprocessors = static_cast<uint32_t>(plan.info().sms);
   Machine machine(settings);
+  const auto bytes_of_scales = [](const std::vector<float>& scales) {
+    return std::span(reinterpret_cast<const uint8_t*>(scales.data()), scales.size() * sizeof(float));
+  };
   const struct {
-    const std::vector<uint8_t>& bytes;
+    std::span<const uint8_t> bytes;
     const char* name;
     bool output;
-  } sources[] = {
-      {operands.a, "A", false}, {operands.b, "B", false}, {operands.c, "C", false}, {operands.d, "D", true}};
-  void* memory[4] = {};
-  for (int i = 0; i < 4; ++i) {
+  } sources[] = {{operands.a, "A", false},
+                 {operands.b, "B", false},
+                 {operands.c, "C", false},
+                 {operands.d, "D", true},
+                 {bytes_of_scales(operands.a_scales), "scales of A", false},
+                 {bytes_of_scales(operands.b_scales), "scales of B", false}};
+  void* memory[std::size(sources)] = {};
+  for (size_t i = 0; i < std::size(sources); ++i) {
     const Expected<void*> placed = place(machine, sources[i].bytes, sources[i].name, sources[i].output);
     if (!placed) return placed.error();
     memory[i] = *placed;
@@ -56,8 +65,13 @@ Expected<RunResult> run_on_emulator(const Plan& plan, Operands& operands, const 
   const auto start = std::chrono::steady_clock::now();
   {
     const Progress progress("emulating");
-    const Buffers buffers{
-        .a = memory[0], .b = memory[1], .c = memory[2], .d = memory[3], .workspace = workspace};
+    const Buffers buffers{.a = memory[0],
+                          .b = memory[1],
+                          .c = memory[2],
+                          .d = memory[3],
+                          .scale_a = static_cast<const float*>(memory[4]),
+                          .scale_b = static_cast<const float*>(memory[5]),
+                          .workspace = workspace};
     if (Status s = plan.run(buffers, &machine)) {
       // The timeline up to a fault is what one wants to see of it.
       if (settings.trace && s->code == ErrorCode::emulator)

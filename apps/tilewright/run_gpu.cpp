@@ -12,23 +12,32 @@ namespace {
 
 /// The operands of one run in device memory.
 struct DeviceSet {
-  GpuBuffer a, b, c, d;
+  GpuBuffer a, b, c, d, a_scales, b_scales;
 
   Buffers buffers(const GpuBuffer& workspace) const {
-    return {.a = a.data(), .b = b.data(), .c = c.data(), .d = d.data(), .workspace = workspace.data()};
+    return {.a = a.data(),
+            .b = b.data(),
+            .c = c.data(),
+            .d = d.data(),
+            .scale_a = static_cast<const float*>(a_scales.data()),
+            .scale_b = static_cast<const float*>(b_scales.data()),
+            .workspace = workspace.data()};
   }
 };
 
 Expected<DeviceSet> upload(const Operands& operands) {
   DeviceSet set;
-  for (const auto& [host, device] : {std::pair{&operands.a, &set.a}, std::pair{&operands.b, &set.b},
-                                     std::pair{&operands.c, &set.c}, std::pair{&operands.d, &set.d}}) {
-    Expected<GpuBuffer> buffer = GpuBuffer::allocate(host->size());
+  const auto copy = [](const auto& host, GpuBuffer& device) -> Status {
+    Expected<GpuBuffer> buffer = GpuBuffer::allocate(host.size() * sizeof(host[0]));
     if (!buffer) return buffer.error();
-    *device = std::move(*buffer);
-    if (host->empty()) continue;
-    if (Status s = device->upload(host->data())) return *s;
-  }
+    device = std::move(*buffer);
+    return host.empty() ? Status{} : device.upload(host.data());
+  };
+  for (const auto& [host, device] : {std::pair{&operands.a, &set.a}, std::pair{&operands.b, &set.b},
+                                     std::pair{&operands.c, &set.c}, std::pair{&operands.d, &set.d}})
+    if (Status s = copy(*host, *device)) return *s;
+  if (Status s = copy(operands.a_scales, set.a_scales)) return *s;
+  if (Status s = copy(operands.b_scales, set.b_scales)) return *s;
   return set;
 }
 

@@ -111,19 +111,8 @@ Comparison Expectation::compare_with_reference(const std::vector<uint8_t>& d) co
   const Problem& p = case_.problem;
   MatrixView got = operands_.d.view();
   got.data = d.data();
-  ComparisonRules rules = comparison_rules(p);
   const double greatest = operands_.a_scales.greatest() * operands_.b_scales.greatest();
-  if (p.scale_mode == ScaleMode::block_1x128_128x128)
-    rules.accumulation = block_scaled_bound(p.a.type, p.k, greatest);
-  if (p.scale_mode == ScaleMode::per_row_column) rules.accumulation.absolute *= greatest;
-  return compare(gemm_, reference_.data(), magnitude_.data(), got, rules);
-}
-
-float Expectation::scale_of(int64_t batch, int64_t row, int64_t column) const {
-  if (case_.problem.scale_mode != ScaleMode::per_row_column || factors_.scale == 0) return factors_.scale;
-  const float of_row = operands_.a_scales.at(batch, row, 0),
-              of_column = operands_.b_scales.at(batch, column, 0);
-  return exchanged_ ? factors_.scale * of_column * of_row : factors_.scale * of_row * of_column;
+  return compare(gemm_, reference_.data(), magnitude_.data(), got, comparison_rules(p, greatest));
 }
 
 float Expectation::scale_of(int64_t batch, int64_t row, int64_t column) const {
