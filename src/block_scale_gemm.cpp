@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -124,8 +125,12 @@ Violation null_pointer(const BlockScaledProblem& p) {
 }
 
 Violation output_stride(const BlockScaledProblem& p) {
-  if (p.d_ld >= p.n || p.m <= 1) return std::nullopt;
-  return "the leading dimension of D is " + text(p.d_ld) + "; the nearest legal value is " + text(p.n);
+  if (p.d_ld < p.n && p.m > 1)
+    return "the leading dimension of D is " + text(p.d_ld) + "; the nearest legal value is " + text(p.n);
+  const int64_t matrix = p.m == 0 || p.n == 0 ? 0 : (p.m - 1) * p.d_ld + p.n;
+  if (p.batches <= 1 || p.d_batch_stride >= matrix) return std::nullopt;
+  return "the batch stride of D is " + text(p.d_batch_stride) + "; the nearest legal value is " +
+         text(matrix);
 }
 
 Violation tiles(const BlockScaledProblem& p) {
@@ -172,12 +177,36 @@ constexpr CheckedRule kRules[] = {
     {{"block_scaled.null", "pointers to what is read or written are not null"},
      ErrorCode::invalid_argument,
      null_pointer},
-    {{"block_scaled.output_stride", "rows of D do not overlap"}, ErrorCode::invalid_argument, output_stride},
+    {{"block_scaled.output_stride", "rows and batches of D do not overlap"},
+     ErrorCode::invalid_argument,
+     output_stride},
     {{"block_scaled.tiles", "there are fewer than 2^31 tiles of 256 x 256"}, ErrorCode::out_of_range, tiles},
 };
 
-Status check(const BlockScaledProblem& p) {
+// What plan() asks for besides.
+constexpr BlockScaledRule kPlanRules[] = {
+    {"block_scaled.types",
+     "A and B are both block-scaled, each with the element type of its format, and not of e5m2 elements; FP4 "
+     "beside "
+     "FP8 is B"},
+    {"block_scaled.layout",
+     "A is row-major and B column-major, so that K is contiguous; C and D are row-major"},
+    {"block_scaled.alignment",
+     "A and B begin at multiples of 16 bytes, of 32 for FP4 beside FP8, and D at one of its elements' size"},
+    {"block_scaled.options",
+     "the tile is 256x256 on a cluster of 2x1, with five stages filled by bulk loads and K in one part"},
+    {"block_scaled.multiprocessors", "there are two multiprocessors or more, for a pair of CTAs"},
+    {"block_scaled.store",
+     "bulk stores need a base, rows, a leading dimension and a batch stride of D of 16 bytes' multiples"},
+    {"block_scaled.device",
+     "block-scaled products run on a GPU of compute capability 10.0, or on the emulated machine as sm_100a"},
+    {"block_scaled.scalars", "alpha, beta and the scales of A, B and D are no device pointers"},
+};
+
+// Stops before the rules of pointers unless `bound`.
+Status check(const BlockScaledProblem& p, bool bound) {
   for (const CheckedRule& checked : kRules) {
+    if (!bound && checked.violation == null_pointer) continue;
     if (const Violation violation = checked.violation(p)) {
       return Error{checked.code, checked.rule.name, *violation + " (" + checked.rule.requirement + ")"};
     }
@@ -232,37 +261,26 @@ TensorMapSpec output_spec(const BlockScaledProblem& p, uint32_t bytes) {
   return spec;
 }
 
-// A TMA store writes 16 bytes at a time, also at the end of a row.
-bool stores_by_tma(const BlockScaledProblem& p, int64_t bytes) {
-  const bool batches = p.batches == 1 || p.d_batch_stride * bytes % 16 == 0;
-  const bool rows = p.m == 1 || p.d_ld * bytes % 16 == 0;
-  return p.n * bytes % 16 == 0 && rows && batches && std::bit_cast<uint64_t>(p.d) % 16 == 0;
-}
-
 using Encode = std::function<Expected<TensorMap>(const TensorMapSpec&)>;
+
+Status encode_map(const TensorMapSpec& spec, const char* name, const Encode& encode, TensorMap& map) {
+  auto encoded = encode(spec);
+  if (!encoded)
+    return Error{encoded.error().code, encoded.error().rule,
+                 std::string(name) + ": " + encoded.error().message};
+  map = *encoded;
+  return std::nullopt;
+}
 
 Status encode_maps(const BlockScaledProblem& p, uint32_t bytes, const Encode& encode,
                    BlockScaledGemmParams& out) {
-  struct Wanted {
-    TensorMap* map;
-    TensorMapSpec spec;
-    const char* name;
-  };
-  std::vector<Wanted> wanted;
   if (p.k != 0) {
-    wanted.push_back({&out.a_map, operand_spec(p, p.a, p.m), "A"});
-    wanted.push_back({&out.b_map, operand_spec(p, p.b, p.n), "B"});
-    wanted.push_back({&out.a_scale_map, scale_spec(p, p.a), "the scales of A"});
-    wanted.push_back({&out.b_scale_map, scale_spec(p, p.b), "the scales of B"});
+    if (Status s = encode_map(operand_spec(p, p.a, p.m), "A", encode, out.a_map)) return s;
+    if (Status s = encode_map(operand_spec(p, p.b, p.n), "B", encode, out.b_map)) return s;
+    if (Status s = encode_map(scale_spec(p, p.a), "the scales of A", encode, out.a_scale_map)) return s;
+    if (Status s = encode_map(scale_spec(p, p.b), "the scales of B", encode, out.b_scale_map)) return s;
   }
-  if (out.d_tma) wanted.push_back({&out.d_map, output_spec(p, bytes), "D"});
-  for (const Wanted& w : wanted) {
-    auto map = encode(w.spec);
-    if (!map)
-      return Error{map.error().code, map.error().rule, std::string(w.name) + ": " + map.error().message};
-    *w.map = *map;
-  }
-  return std::nullopt;
+  return out.d_tma ? encode_map(output_spec(p, bytes), "D", encode, out.d_map) : std::nullopt;
 }
 
 }  // namespace
@@ -271,14 +289,41 @@ const std::vector<BlockScaledRule>& block_scaled_rules() {
   static const std::vector<BlockScaledRule> rules = [] {
     std::vector<BlockScaledRule> list;
     for (const CheckedRule& checked : kRules) list.push_back(checked.rule);
+    list.insert(list.end(), std::begin(kPlanRules), std::end(kPlanRules));
     return list;
   }();
   return rules;
 }
 
+Error block_scaled_error(std::string_view rule, const std::string& found) {
+  for (const BlockScaledRule& known : kPlanRules) {
+    if (rule == known.name)
+      return {rule == "block_scaled.device" ? ErrorCode::no_device : ErrorCode::not_supported, known.name,
+              found + " (" + known.requirement + ")"};
+  }
+  return {ErrorCode::not_supported, std::string(rule), found};
+}
+
+Status check_block_scaled(const BlockScaledProblem& p) { return check(p, false); }
+
+// A TMA store writes 16 bytes at a time, also at the end of a row.
+bool stores_in_bulk(const BlockScaledProblem& p, uintptr_t d_address) {
+  const int64_t bytes = bits_of(p.d_type) / 8;
+  const bool batches = p.batches == 1 || p.d_batch_stride * bytes % 16 == 0;
+  const bool rows = p.m == 1 || p.d_ld * bytes % 16 == 0;
+  return p.bulk_store && p.n * bytes % 16 == 0 && rows && batches && d_address % 16 == 0;
+}
+
+schedule::TileSchedule block_scaled_tiles(const BlockScaledProblem& p) {
+  return schedule::TileSchedule::make(static_cast<uint32_t>(ceil_div(p.m, kernels::block_scaled_cta_rows)),
+                                      static_cast<uint32_t>(ceil_div(p.n, kernels::block_scaled_tile)),
+                                      static_cast<uint32_t>(p.batches), 2, 1, p.raster,
+                                      static_cast<uint32_t>(p.strip));
+}
+
 Expected<BoundBlockScaled> bind_block_scaled(const BlockScaledProblem& p, const Encode& encode,
                                              int multiprocessors) {
-  if (Status error = check(p)) return *error;
+  if (Status error = check(p, true)) return *error;
   BoundBlockScaled bound{};
   const int bytes = bits_of(p.d_type) / 8;
   bound.id = {p.a.format, p.b.format, bytes, p.overlap};
@@ -300,11 +345,8 @@ Expected<BoundBlockScaled> bind_block_scaled(const BlockScaledProblem& p, const 
   out.d_ld = p.d_ld;
   out.d_batch_stride = p.d_batch_stride;
   out.d_type = p.d_type;
-  out.d_tma = stores_by_tma(p, bytes);
-  out.tiles =
-      schedule::TileSchedule::make(static_cast<uint32_t>(ceil_div(p.m, kernels::block_scaled_cta_rows)),
-                                   static_cast<uint32_t>(ceil_div(p.n, kernels::block_scaled_tile)),
-                                   static_cast<uint32_t>(p.batches), 2, 1, schedule::Raster::along_m, 8);
+  out.d_tma = stores_in_bulk(p, std::bit_cast<uintptr_t>(p.d));
+  out.tiles = block_scaled_tiles(p);
   if (Status error = encode_maps(p, static_cast<uint32_t>(bytes), encode, out)) return *error;
   const auto pairs = static_cast<uint32_t>(std::max(1, multiprocessors / 2));
   bound.grid_ctas = 2 * std::min(out.tiles.clusters_total, pairs);

@@ -3,16 +3,14 @@
 
 #include <cstdint>
 #include <functional>
-#include <variant>
+#include <string>
+#include <string_view>
 
 #include "tilewright/error.h"
 #include "tilewright/layout/scale_tensor.h"
 #include "tilewright/mainloop/tcgen05_block_scaled_params.h"
 
 namespace tilewright {
-
-/// Scales as a kernel takes them: packed, of one of the two types.
-using PackedBlockScales = std::variant<PackedScales<const e8m0>, PackedScales<const e4m3>>;
 
 /// A, or B as N rows: `rows` x k elements, K contiguous, in the memory of the machine that runs the kernel.
 struct BlockScaledOperand {
@@ -37,6 +35,9 @@ struct BlockScaledProblem {
   DType d_type = DType::f16;
   int64_t d_ld = 0, d_batch_stride = 0;
   bool overlap = true;
+  bool bulk_store = true;  // where D can be stored by TMA
+  schedule::Raster raster = schedule::Raster::along_m;
+  int64_t strip = 8;  // of the raster, in pairs of CTAs
 };
 
 /// A kernel and what to launch it with.
@@ -51,12 +52,26 @@ struct BlockScaledRule {
   const char* name;
   const char* requirement;
 };
-/// Every rule that bind_block_scaled applies, in its order; further errors come from tensor maps.
+/// Every rule that bind_block_scaled applies, in its order, and then those of plan(); further errors come
+/// from tensor maps.
 const std::vector<BlockScaledRule>& block_scaled_rules();
 
-/// `encode`: encode_for_gpu or encode_for_emulator. `multiprocessors`: of the chip; the grid has a pair of
-/// CTAs for two of them. Errors: block_scaled_rules, each with the value found and the nearest legal one;
-/// tensor maps.
+/// Where those of plan() begin.
+inline constexpr std::string_view first_plan_rule = "block_scaled.types";
+
+/// The rule of that name (block_scaled_rules) is broken: "found (requirement)".
+Error block_scaled_error(std::string_view rule, const std::string& found);
+
+/// The rules that do not depend on pointers.
+Status check_block_scaled(const BlockScaledProblem& problem);
+/// Whether a D at that address is stored by TMA, if `bulk_store` allows it.
+bool stores_in_bulk(const BlockScaledProblem& problem, uintptr_t d_address);
+/// The tiles of a problem that keeps the rules.
+schedule::TileSchedule block_scaled_tiles(const BlockScaledProblem& problem);
+
+/// Allocates nothing but for errors. `encode`: encode_for_gpu or encode_for_emulator. `multiprocessors`: of
+/// the chip; the grid has a pair of CTAs for two of them. Errors: block_scaled_rules, each with the value
+/// found and the nearest legal one; tensor maps.
 Expected<BoundBlockScaled> bind_block_scaled(
     const BlockScaledProblem& problem, const std::function<Expected<TensorMap>(const TensorMapSpec&)>& encode,
     int multiprocessors);

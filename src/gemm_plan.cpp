@@ -37,6 +37,8 @@ Status bind(const PlanRequest& request, detail::PlanState& state) {
       return keep(bind_simt(request, state.info));
     case Family::tensor:
       return keep(bind_tensor(request, state.info));
+    case Family::block_scaled:
+      return keep(bind_block_scale(request, state.info));
     default:
       return keep(bind_fp8(request, state.info));
   }
@@ -45,8 +47,9 @@ Status bind(const PlanRequest& request, detail::PlanState& state) {
 }  // namespace
 
 Expected<Target> gpu_target(const Expected<GpuLimits>& gpu, kernels::Fp8KernelTable fp8,
-                            kernels::SimtKernelTable simt, kernels::TensorKernelTable tensor) {
-  if (fp8.count + simt.count + tensor.count == 0)
+                            kernels::SimtKernelTable simt, kernels::TensorKernelTable tensor,
+                            kernels::BlockScaledKernelTable block_scaled) {
+  if (fp8.count + simt.count + tensor.count + block_scaled.count == 0)
     return broken(RuleId::device_gpu, "GPU", "no kernels in this build", "the emulated machine");
   if (!gpu) return broken(RuleId::device_gpu, "GPU", gpu.error().message, "the emulated machine");
   Target target;
@@ -55,6 +58,7 @@ Expected<Target> gpu_target(const Expected<GpuLimits>& gpu, kernels::Fp8KernelTa
   target.fp8 = fp8;
   target.simt = simt;
   target.tensor = tensor;
+  target.block_scaled = block_scaled;
   target.ordinal = gpu->ordinal;
   target.sms = gpu->sms;
   target.encode = encode_for_gpu;

@@ -4,6 +4,7 @@
 
 #include <variant>
 
+#include "src/block_scale_plan.h"
 #include "src/device_info.h"
 #include "src/fp8_plan.h"
 #include "src/gemm_problem.h"
@@ -20,14 +21,15 @@ struct PlanState {
   PlanInfo info;
   KernelProblem problem;
   Target target;
-  std::variant<BoundFp8, BoundSimt, BoundTensor> kernel;
+  std::variant<BoundFp8, BoundSimt, BoundTensor, BoundBlockScale> kernel;
 };
 
 }  // namespace detail
 
 /// The target of a GPU whose limits (or absence) are known.
 Expected<Target> gpu_target(const Expected<GpuLimits>& gpu, kernels::Fp8KernelTable fp8,
-                            kernels::SimtKernelTable simt, kernels::TensorKernelTable tensor);
+                            kernels::SimtKernelTable simt, kernels::TensorKernelTable tensor,
+                            kernels::BlockScaledKernelTable block_scaled = {});
 
 Expected<Plan> plan_on(const Target& target, const Problem& problem, const Options& options);
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "src/block_scale_plan.h"
 #include "src/fp8_scales.h"
 #include "src/gemm_rules.h"
 #include "src/plan_text.h"
@@ -272,6 +273,7 @@ KernelProblem KernelProblem::flipped() const {
 }
 
 Expected<KernelProblem> canonical(const Problem& p) {
+  if (is_block_scaled(p)) return canonical_block_scaled(p);
   if (Status s = check_extents(p)) return *s;
   if (Status s = check_types(p)) return *s;
   if (Status s = check_scale_mode(p)) return *s;

@@ -29,9 +29,10 @@ struct ScaleLines {
 
 /// Which planner and kernels a problem belongs to.
 enum class Family : uint8_t {
-  fp8,     // e4m3 and e5m2 on tensor cores, with promotion
-  simt,    // f32 on the ordinary cores
-  tensor,  // f16, bf16, tf32, s8 and u8 on tensor cores
+  fp8,           // e4m3 and e5m2 on tensor cores, with promotion
+  simt,          // f32 on the ordinary cores
+  tensor,        // f16, bf16, tf32, s8 and u8 on tensor cores
+  block_scaled,  // mxfp8, mxfp4 and nvfp4 on tensor cores
 };
 
 struct KernelProblem {

@@ -88,6 +88,8 @@ Status Plan::run(const Buffers& buffers, void* stream) const {
     return run_fp8(s.target, s.problem, *fp8, buffers, stream);
   if (const auto* tensor = std::get_if<detail::BoundTensor>(&s.kernel))
     return run_tensor(s.problem, *tensor, buffers, stream);
+  if (const auto* scaled = std::get_if<detail::BoundBlockScale>(&s.kernel))
+    return run_block_scale(s.target, *scaled, buffers, stream);
   return run_simt(s.target, std::get<detail::BoundSimt>(s.kernel), buffers, stream);
 }
 

@@ -6,6 +6,7 @@
 #include "src/tensor_kernel_table.h"
 #include "tilewright/gemm.h"
 #include "tilewright/mainloop/fp8_gemm_params.h"
+#include "tilewright/mainloop/tcgen05_block_scaled_params.h"
 #include "tilewright/tensor_map.h"
 
 namespace tilewright {
@@ -19,6 +20,7 @@ struct Target {
   kernels::Fp8KernelTable fp8;
   kernels::SimtKernelTable simt;
   kernels::TensorKernelTable tensor;
+  kernels::BlockScaledKernelTable block_scaled;
   Expected<TensorMap> (*encode)(const TensorMapSpec&) = nullptr;
   /// The calling thread's GPU; null when there is only one machine.
   Expected<int> (*current_ordinal)() = nullptr;

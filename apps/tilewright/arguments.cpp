@@ -70,10 +70,11 @@ void ProblemArguments::add_to(CLI::App& app) {
       "--mnkl", mnkl,
       "Extents M,N,K,L. Default: 4096,4096,4096,1 on a GPU, 512,512,512,1 emulated; f32: 256,256,64,1");
   app.add_option("--mnk", mnk, "Extents M,N,K of one batch")->excludes("--mnkl");
-  app.add_option("--dtype", dtype,
-                 "Type of A and B: e4m3, e5m2, f16, bf16, tf32 (FP32 in memory), s8, u8 or f32; A:B for two "
-                 "(e4m3:e5m2, "
-                 "s8:u8). fp8-1x128: e4m3 with --scale_mode block")
+  app.add_option(
+         "--dtype", dtype,
+         "Type of A and B: e4m3, e5m2, f16, bf16, tf32 (FP32 in memory), s8, u8 or f32, or block-scaled "
+         "mxfp8, mxfp4 or nvfp4; A:B for two (e4m3:e5m2, s8:u8, mxfp8:mxfp4). fp8-1x128: e4m3 with "
+         "--scale_mode block")
       ->capture_default_str();
   app.add_option(
       both_spellings("c_dtype"), c_dtype,
@@ -118,12 +119,47 @@ void ProblemArguments::add_to(CLI::App& app) {
   app.add_option(both_spellings("max_workspace"), max_workspace, "Bytes of workspace at most. Default: any");
   app.add_flag(both_spellings("no_saturate"), no_saturate, "8-bit D: overflow gives NaN or infinity");
   app.add_option("--device", device, "auto, gpu or emulator")->capture_default_str();
-  app.add_option("--arch", arch, "Instruction set of the kernels: sm_90a")->capture_default_str();
+  app.add_option(
+         "--arch", arch,
+         "Chip of the emulated machine, or that the GPU must be: auto, sm_90a or sm_100a (the default for "
+         "block-scaled types)")
+      ->capture_default_str();
+  app.add_option("--M", m, "M alone")->excludes("--mnkl")->excludes("--mnk");
+  app.add_option("--N", n, "N alone")->excludes("--mnkl")->excludes("--mnk");
+  app.add_option("--K", ks,
+                 "K alone; block-scaled: a list. Block-scaled defaults: 8192, 8192 and 512 to 8192 on a GPU")
+      ->excludes("--mnkl")
+      ->excludes("--mnk");
+  app.add_option("--overlap", overlap,
+                 "Block-scaled: accumulators that share tensor memory: on, off, or both to compare")
+      ->capture_default_str();
 }
 
-Expected<Problem> ProblemArguments::problem() const {
-  Problem p;
-  if (extents_given()) {
+bool ProblemArguments::block_scaled() const {
+  const size_t colon = dtype.find(':');
+  const bool first = parse_block_format(dtype.substr(0, colon)).has_value();
+  return first || (colon != std::string::npos && parse_block_format(dtype.substr(colon + 1)).has_value());
+}
+
+bool ProblemArguments::extent_given(char name) const {
+  return !mnkl.empty() || !mnk.empty() || (name == 'm' ? m : n).has_value();
+}
+
+std::vector<int64_t> ProblemArguments::k_values() const {
+  if (mnkl.empty() && mnk.empty()) return ks;
+  const Expected<Problem> one = problem();
+  return one ? std::vector<int64_t>{one->k} : std::vector<int64_t>{};
+}
+
+Expected<std::vector<bool>> ProblemArguments::overlaps() const {
+  const Expected<int> which = parse_word("overlap", overlap, {"on", "off", "both"});
+  if (!which) return which.error();
+  if (*which == 2) return std::vector<bool>{false, true};
+  return std::vector<bool>{*which == 0};
+}
+
+Status ProblemArguments::set_extents(Problem& p) const {
+  if (!mnkl.empty() || !mnk.empty()) {
     const bool one_batch = mnkl.empty();
     const Expected<std::vector<int64_t>> extents =
         one_batch ? parse_integers("mnk", mnk, 3) : parse_integers("mnkl", mnkl, 4);
@@ -132,29 +168,49 @@ Expected<Problem> ProblemArguments::problem() const {
     p.n = (*extents)[1];
     p.k = (*extents)[2];
     p.l = one_batch ? 1 : (*extents)[3];
+    return {};
   }
-  const bool fp8_blocks = dtype == "fp8-1x128";
-  const std::string types = fp8_blocks ? "e4m3" : dtype;
-  const Expected<int> scales = scale_mode.empty()
-                                   ? Expected<int>(fp8_blocks ? 2 : 0)
-                                   : parse_word("scale_mode", scale_mode, {"tensor", "row_column", "block"});
-  if (!scales) return scales.error();
-  if (fp8_blocks && *scales != 2) return bad_option("scale_mode", scale_mode, "block, which fp8-1x128 means");
-  p.scale_mode = static_cast<ScaleMode>(*scales);
-  const size_t colon = types.find(':');
-  const Expected<DType> a = parse_dtype(types.substr(0, colon));
-  if (!a) return a.error();
-  const Expected<DType> b = colon == std::string::npos ? a : parse_dtype(types.substr(colon + 1));
-  if (!b) return b.error();
-  const Expected<DType> d = c_dtype.empty() ? Expected<DType>(usual_output(*a, *b)) : parse_dtype(c_dtype);
+  if (!block_scaled() && extents_given() && (!m || !n || ks.size() != 1))
+    return bad_option("K", fmt::format("{} values", ks.size()),
+                      "what other than block-scaled types take: --M, --N and one K");
+  p.m = m.value_or(0);
+  p.n = n.value_or(0);
+  p.k = ks.empty() ? 0 : ks.front();
+  return {};
+}
+
+Status ProblemArguments::set_types(Problem& p) const {
+  const size_t colon = dtype.find(':');
+  const std::string words[] = {dtype.substr(0, colon),
+                               colon == std::string::npos ? dtype : dtype.substr(colon + 1)};
+  Operand* const operands[] = {&p.a, &p.b};
+  for (int i = 0; i < 2; ++i) {
+    if (block_scaled()) {
+      const Expected<BlockFormat> format = parse_block_format(words[i]);
+      if (!format) return format.error();
+      operands[i]->block = *format;
+      operands[i]->type = element_type(*format);
+    } else {
+      const Expected<DType> type = parse_dtype(words[i]);
+      if (!type) return type.error();
+      operands[i]->type = *type;
+    }
+  }
+  const Expected<DType> d =
+      c_dtype.empty() ? Expected<DType>(usual_output(p.a.type, p.b.type)) : parse_dtype(c_dtype);
   if (!d) return d.error();
+  p.d.type = *d;
+  p.c.type = bits_of(*d) == 8 ? DType::f16 : *d;
+  return {};
+}
+
+Expected<Problem> ProblemArguments::problem() const {
+  Problem p;
+  if (Status s = set_extents(p)) return *s;
+  if (Status s = set_types(p)) return *s;
   if (Status s = set_layouts(p)) return *s;
   const Expected<int> sums = parse_word("accumulation", accumulation, {"promoted", "fast"});
   if (!sums) return sums.error();
-  p.a.type = *a;
-  p.b.type = *b;
-  p.d.type = *d;
-  p.c.type = bits_of(*d) == 8 ? DType::f16 : *d;
   p.accumulation = *sums == 0 ? Accumulation::promoted : Accumulation::fast;
   p.interval = interval;
   p.alpha = alpha;
@@ -186,8 +242,9 @@ Expected<Options> ProblemArguments::options() const {
   const Expected<int> where = parse_word("device", device, {"auto", "gpu", "emulator"});
   if (!where) return where.error();
   o.device = static_cast<Device>(*where);
-  const Expected<int> isa = parse_word("arch", arch, {"sm_90a"});
+  const Expected<int> isa = parse_word("arch", arch, {"auto", "sm_90a", "sm_100a"});
   if (!isa) return isa.error();
+  o.chip = static_cast<Chip>(*isa);
   if (!tile.empty()) {
     const Expected<Shape2> shape = parse_shape("tile_shape_mn", tile);
     if (!shape) return shape.error();

@@ -31,16 +31,26 @@ struct ProblemArguments {
   int64_t interval = 4;
   float alpha = 1, beta = 0, scale_a = 1, scale_b = 1, scale_d = 1;
   bool no_saturate = false, static_shape = false;
-  std::string device = "auto", arch = "sm_90a";
+  std::string device = "auto", arch = "auto", overlap = "on";
+  std::optional<int64_t> m, n;
+  std::vector<int64_t> ks;
 
   void add_to(CLI::App& app);
   /// Whether M, N and K were named; otherwise problem() leaves them zero.
-  bool extents_given() const { return !mnkl.empty() || !mnk.empty(); }
+  bool extents_given() const { return !mnkl.empty() || !mnk.empty() || m || n || !ks.empty(); }
+  /// Whether A or B is named by a block-scaled format.
+  bool block_scaled() const;
+  /// Block-scaled: whether 'm' or 'n' was named; every K that was; the kinds of accumulators, off before on.
+  bool extent_given(char name) const;
+  std::vector<int64_t> k_values() const;
+  Expected<std::vector<bool>> overlaps() const;
   Expected<Problem> problem() const;
   Expected<Options> options() const;
 
  private:
   Status set_layouts(Problem& problem) const;
+  Status set_extents(Problem& problem) const;
+  Status set_types(Problem& problem) const;
 };
 
 /// The word for where an operand's neighbours in memory lie: "k" or `other`.

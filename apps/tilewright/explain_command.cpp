@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "arguments.h"
+#include "block_scaled_command.h"
 #include "gemm_report.h"
 
 namespace tilewright::cli {
@@ -37,11 +38,14 @@ int explain(const ProblemArguments& args) {
 }  // namespace
 
 void add_explain_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
-      "explain", "Without --mnkl or --mnk, list the rules; with them, say which kernel would run and why");
+  CLI::App* command = app.add_subcommand("explain",
+                                         "Without extents, list the rules; with them, say which kernel would "
+                                         "run and why. Block-scaled types: draw tensor memory too");
   const auto args = std::make_shared<ProblemArguments>();
   args->add_to(*command);
-  command->callback([args, &exit_code] { exit_code = explain(*args); });
+  command->callback([args, &exit_code] {
+    exit_code = args->block_scaled() ? explain_block_scaled(*args) : explain(*args);
+  });
 }
 
 }  // namespace tilewright::cli

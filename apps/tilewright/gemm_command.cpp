@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "arguments.h"
+#include "block_scaled_command.h"
 #include "gemm_report.h"
 #include "operands.h"
 #include "run_problem.h"
@@ -38,9 +39,14 @@ void GemmArguments::add_to(CLI::App& app) {
       ->check(CLI::NonNegativeNumber);
   app.add_flag(both_spellings("skip_ref_check"), skip_ref_check, "Do not check the result");
   app.add_flag(both_spellings("use_cold_l2"), use_cold_l2, "GPU: rotate over more operands than fit in L2");
-  app.add_option("--schedule", schedule, "Emulated: fair, random or adversarial")->capture_default_str();
+  app.add_option(
+         "--schedule", schedule,
+         "Emulated: fair, random, adversarial or timed (modelled time; the default for block-scaled types)")
+      ->capture_default_str();
   app.add_option("--seed", seed, "Of the data and of the emulated schedule")->capture_default_str();
-  app.add_option("--init", init, "normal, uniform, ones or integers (-5..4). Default: normal, f32: integers");
+  app.add_option("--init", init,
+                 "normal, uniform, ones or integers (-5..4); block-scaled: moderate or full_range. Default: "
+                 "normal, f32: integers, block-scaled: moderate");
   app.add_option(both_spellings("a_file"), a_file,
                  "A from a .npy file, (M, K) or (L, M, K); quantised if need be");
   app.add_option(both_spellings("b_file"), b_file, "B from a .npy file, (N, K) or (L, N, K)");
@@ -54,8 +60,9 @@ Expected<emulator::SchedulePolicy> parse_schedule(const std::string& text) {
   if (text == "fair") return SchedulePolicy::fair;
   if (text == "random") return SchedulePolicy::random;
   if (text == "adversarial") return SchedulePolicy::adversarial;
+  if (text == "timed") return SchedulePolicy::timed;
   return Error{ErrorCode::invalid_argument, "option.schedule",
-               "--schedule: '" + text + "' is not one of fair, random, adversarial"};
+               "--schedule: '" + text + "' is not one of fair, random, adversarial, timed"};
 }
 
 bool is_f32(const Problem& problem) { return problem.a.type == DType::f32; }
@@ -81,6 +88,26 @@ std::string describe(Device device, const PlanInfo& plan) {
     return fmt::format("emulated machine, {} multiprocessor{}", plan.sms, plan.sms == 1 ? "" : "s");
   const Expected<GpuDescription> gpu = describe_current_gpu();
   return gpu ? gpu->name : "GPU";
+}
+
+/// The same command for block-scaled operands.
+int run_block_scaled_gemm(const GemmArguments& args, bool schedule_given) {
+  const Expected<emulator::SchedulePolicy> schedule = parse_schedule(args.schedule);
+  if (!schedule) return refuse(schedule.error(), args.json);
+  BlockScaledRequest request;
+  request.run = {args.warmup_iterations.value_or(2),
+                 args.iterations.value_or(20),
+                 false,
+                 *schedule,
+                 args.seed,
+                 args.trace};
+  request.tolerance = args.tolerance ? args.tolerance : args.relative_tolerance;
+  request.skip_ref_check = args.skip_ref_check;
+  request.json = args.json;
+  request.schedule_given = schedule_given;
+  request.files_given = !args.a_file.empty() || !args.b_file.empty() || !args.out.empty() || args.use_cold_l2;
+  request.init = args.init;
+  return gemm_block_scaled(args.problem, request);
 }
 
 /// Everything up to the report.
@@ -150,7 +177,11 @@ void add_gemm_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("gemm", "Run one GEMM and check every element against FP64");
   const auto args = std::make_shared<GemmArguments>();
   args->add_to(*command);
-  command->callback([args, &exit_code] {
+  command->callback([args, command, &exit_code] {
+    if (args->problem.block_scaled()) {
+      exit_code = run_block_scaled_gemm(*args, command->count("--schedule") > 0);
+      return;
+    }
     const Expected<GemmReport> report = run_gemm(*args);
     if (!report) {
       // A fault that the emulated machine reports is a failure of the kernel, not of the request.

@@ -161,7 +161,8 @@ void print_configuration(const Problem& p, const PlanInfo& plan, const std::stri
 
 void print_result(const GemmReport& r) {
   if (const std::optional<double> speed = tflops(r)) {
-    fmt::print("time: {:.2f} us, {:.1f} TFLOPS\n", *r.run.time_us, *speed);
+    fmt::print("{}time: {:.2f} us, {:.1f} TFLOPS\n", r.run.statistics ? "modelled " : "", *r.run.time_us,
+               *speed);
   }
   if (r.run.statistics) {
     const emulator::Statistics& s = *r.run.statistics;

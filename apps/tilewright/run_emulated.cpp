@@ -82,6 +82,8 @@ Expected<RunResult> run_on_emulator(const Plan& plan, Operands& operands, const 
   }
   result.host_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   result.statistics = machine.last_result().statistics;
+  if (options.schedule == emulator::SchedulePolicy::timed)
+    result.time_us = result.statistics->nanoseconds / 1000;
   if (!operands.d.empty()) std::memcpy(operands.d.data(), memory[3], operands.d.size());
   if (settings.trace)
     if (Status s = machine.write_trace(options.trace_file)) return *s;

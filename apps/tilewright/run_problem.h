@@ -22,7 +22,7 @@ struct RunOptions {
 };
 
 struct RunResult {
-  std::optional<double> time_us;  // GPU: mean of the timed iterations
+  std::optional<double> time_us;  // GPU: mean of the timed iterations; emulated: modelled, under `timed`
   double host_seconds = 0;        // emulated machine: how long it took here
   std::optional<emulator::Statistics> statistics;
 };

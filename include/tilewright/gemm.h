@@ -15,6 +15,8 @@
 #include <string>
 
 #include "tilewright/error.h"
+#include "tilewright/layout/scale_factors.h"
+#include "tilewright/numeric/block_format.h"
 #include "tilewright/numeric/dtype.h"
 #include "tilewright/schedule/tile_schedule.h"
 
@@ -33,6 +35,8 @@ struct Operand {
   /// costs speed: A and B are then loaded, or D stored, without bulk copies. (A and B of f16, bf16, tf32, s8
   /// and u8 need 16.)
   int alignment = 16;
+  /// A and B: block-scaled along K, with scales in Buffers; `type` is then the type of the format's elements.
+  std::optional<BlockFormat> block = std::nullopt;
 };
 
 /// How products are summed along K.
@@ -69,6 +73,10 @@ struct ScaleStrides {
 ///   f16, bf16  sums in the tensor core's FP32; D of the same type or f32
 ///   tf32       FP32 in memory, of which the tensor core reads the upper 19 bits; D of f32
 ///   s8, u8     (in any mixture) exact sums, which wrap around beyond 32 bits; D of s32 or f32
+///
+/// Block-scaled A and B (mxfp8, mxfp4, mxfp8 x mxfp4, nvfp4) run on the tensor cores of sm_100a, sums in
+/// FP32; D and C are f16, bf16 or f32, row-major. K is whole vectors of scales (docs/block-scaled.md);
+/// scale_a and scale_b are the scales of the tensors.
 struct Problem {
   int64_t m = 0, n = 0, k = 0;
   int64_t l = 1;  // batches
@@ -93,6 +101,8 @@ struct Problem {
 };
 
 enum class Device : uint8_t { automatic, gpu, emulator };
+/// Which chip the emulated machine is. automatic: sm_100a for block-scaled problems, sm_90a for others.
+enum class Chip : uint8_t { automatic, sm_90a, sm_100a };
 /// automatic takes bulk tensor copies (TMA) where alignment allows them. f32: tma also repacks operands that
 /// bulk copies cannot address, automatic does where that is estimated to be faster.
 enum class LoadKind : uint8_t { automatic, tma, copy };
@@ -131,6 +141,10 @@ struct Options {
   /// f32: only kernels without checks of M and N, whose tiles divide them. (Where there is one it is also
   /// chosen without this.)
   bool static_shape = false;
+  /// On a GPU, the one that it must be.
+  Chip chip = Chip::automatic;
+  /// Block-scaled: two accumulators that share columns of tensor memory, or one.
+  bool overlap = true;
 };
 
 /// The pointers of one run, in the memory of the plan's device (host memory for the emulated machine). Device
@@ -147,6 +161,9 @@ struct Buffers {
   const float* scale_a = nullptr;
   const float* scale_b = nullptr;
   const float* scale_d = nullptr;
+  /// Block-scaled A and B: a scale for each vector of each row (of B: each column), e4m3 for nvfp4, else
+  /// e8m0. May have more columns than K needs.
+  PackedBlockScales a_scales{}, b_scales{};
   /// Plan::workspace_bytes() bytes at a multiple of 256, of any contents; may be null when that is 0. Runs
   /// that may overlap need one each.
   void* workspace = nullptr;
@@ -157,7 +174,7 @@ struct Buffers {
 struct PlanInfo {
   Device device = Device::emulator;
   std::string kernel;  // name of the launched function
-  std::string path;    // instruction class of the products: "wgmma" or "simt"
+  std::string path;    // instruction class of the products: "wgmma", "tcgen05" or "simt"
   std::string why;     // one line: which kernel, and why
   Shape2 tile, cluster{1, 1};
   schedule::Raster raster = schedule::Raster::along_m;
@@ -180,7 +197,8 @@ struct PlanInfo {
   int64_t splits = 1;                       // parts of K that are added for an element of D, at most
   bool repack_a = false, repack_b = false;  // copied to the workspace in another order first
   int64_t workspace_bytes = 0;
-  int launches = 0;  // kernels of one run
+  int launches = 0;      // kernels of one run
+  bool overlap = false;  // block-scaled: two accumulators
 };
 
 namespace detail {

@@ -72,6 +72,7 @@ TEST(BlockScaledRules, every_rule_refuses_with_its_sentence) {
     seen.insert(row.rule);
   }
   for (const BlockScaledRule& rule : block_scaled_rules()) {
+    if (rule.name == first_plan_rule) break;  // kernel_test_plan.cpp
     EXPECT_EQ(seen.count(rule.name), 1u) << rule.name << " has no test";
     EXPECT_FALSE(std::string(rule.requirement).empty());
   }

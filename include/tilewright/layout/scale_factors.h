@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <variant>
 
 #include "tilewright/config.h"
 #include "tilewright/error.h"
@@ -153,6 +154,9 @@ template <class T>
 using LinearScales = ScaleFactors<T, ScaleLayout::linear>;
 template <class T>
 using PackedScales = ScaleFactors<T, ScaleLayout::packed>;
+
+/// Scales as a kernel takes them: packed, of one of the two types.
+using PackedBlockScales = std::variant<PackedScales<const e8m0>, PackedScales<const e4m3>>;
 
 namespace detail {
 

@@ -1,0 +1,302 @@
+#include "block_scaled_command.h"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "block_scaled_operands.h"
+#include "run_block_scaled.h"
+#include "src/block_scale_gemm.h"
+#include "src/device_info.h"
+
+namespace tilewright::cli {
+namespace {
+
+/// One K with one kind of accumulators.
+struct Entry {
+  Problem problem;
+  PlanInfo plan;
+  RunResult run;
+  std::optional<Comparison> comparison;
+
+  bool passed() const { return !comparison || comparison->passed(); }
+  std::optional<double> tflops() const {
+    if (!run.time_us || *run.time_us <= 0) return {};
+    const Problem& p = problem;
+    return 2e-6 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) *
+           static_cast<double>(p.l) / *run.time_us;
+  }
+};
+
+struct Request {
+  Problem problem;
+  Options options;
+  std::vector<int64_t> ks;
+  std::vector<bool> overlaps;
+  BlockInit init = BlockInit::moderate;
+  bool defaults = false;
+};
+
+Error bad(const char* option, const std::string& message) {
+  return {ErrorCode::invalid_argument, std::string("option.") + option,
+          "--" + std::string(option) + ": " + message};
+}
+
+// Of operands on either machine.
+constexpr int kBaseAlignment = 128;
+
+// The current GPU if it can run these kernels.
+Device resolve(const Options& options, Problem probe) {
+  if (options.device != Device::automatic) return options.device;
+  probe.m = probe.n = probe.k = 256;
+  Options on_gpu = options;
+  on_gpu.device = Device::gpu;
+  const Status refused = can_run(probe, on_gpu);
+  return refused && refused->code == ErrorCode::no_device ? Device::emulator : Device::gpu;
+}
+
+Expected<Request> resolve_request(const ProblemArguments& arguments, const BlockScaledRequest& asked) {
+  Request request;
+  const Expected<Problem> problem = arguments.problem();
+  if (!problem) return problem.error();
+  request.problem = *problem;
+  request.problem.a.alignment = request.problem.b.alignment = kBaseAlignment;
+  const Expected<Options> options = arguments.options();
+  if (!options) return options.error();
+  request.options = *options;
+  request.options.device = resolve(*options, *problem);
+  const bool emulated = request.options.device == Device::emulator;
+  if (asked.files_given) return bad("a_file", "block-scaled operands are made from a seed");
+  if (asked.tolerance) return bad("tolerance", "block-scaled products are checked against their bound only");
+  if (!asked.run.trace_file.empty() && !emulated)
+    return bad("trace", "only the emulated machine has a timeline");
+  if (asked.init == "full_range") request.init = BlockInit::full_range;
+  if (!asked.init.empty() && asked.init != "full_range" && asked.init != "moderate")
+    return bad("init", "'" + asked.init + "' is not one of moderate, full_range");
+  const Expected<std::vector<bool>> overlaps = arguments.overlaps();
+  if (!overlaps) return overlaps.error();
+  request.overlaps = *overlaps;
+  if (request.overlaps.size() > 1 && emulated && asked.schedule_given &&
+      asked.run.schedule != emulator::SchedulePolicy::timed)
+    return bad("overlap", "'both' compares modelled times: it needs --schedule timed");
+  // What the operands' size is when nothing says it.
+  request.ks = arguments.k_values();
+  request.defaults = !arguments.extents_given();
+  Problem& p = request.problem;
+  if (!arguments.extent_given('m')) p.m = emulated ? 512 : 8192;
+  if (!arguments.extent_given('n')) p.n = emulated ? 512 : 8192;
+  if (request.ks.empty())
+    request.ks = emulated ? std::vector<int64_t>{512} : std::vector<int64_t>{512, 1024, 2048, 4096, 8192};
+  return request;
+}
+
+// "t.json" as "t.K512.on.json" where a command makes several timelines.
+std::string trace_name(const std::string& file, const Request& request, int64_t k, bool overlap) {
+  if (file.empty() || request.ks.size() * request.overlaps.size() == 1) return file;
+  const size_t slash = file.rfind('/'), dot = file.rfind('.');
+  const bool extension = dot != std::string::npos && (slash == std::string::npos || dot > slash);
+  const size_t at = extension ? dot : file.size();
+  return file.substr(0, at) + fmt::format(".K{}.{}", k, overlap ? "on" : "off") + file.substr(at);
+}
+
+Expected<Entry> run_entry(const Request& request, const BlockScaledRequest& asked, int64_t k, bool overlap) {
+  Problem problem = request.problem;
+  problem.k = k;
+  Options options = request.options;
+  options.overlap = overlap;
+  // Whatever is wrong with the problem is said before its operands are made.
+  if (Status refused = can_run(problem, options)) return *refused;
+  Expected<BlockScaledOperands> operands = BlockScaledOperands::make(problem, request.init, asked.run.seed);
+  if (!operands) return operands.error();
+  const Expected<Plan> planned = plan(operands->problem, options);
+  if (!planned) return planned.error();
+  RunOptions how = asked.run;
+  how.trace_file = trace_name(asked.run.trace_file, request, k, overlap);
+  Entry entry{problem, planned->info(), {}, {}};
+  const Expected<RunResult> ran = run_block_scaled(*planned, *operands, how, !asked.skip_ref_check);
+  if (!ran) return ran.error();
+  entry.run = *ran;
+  if (asked.skip_ref_check) return entry;
+  const Expected<Comparison> comparison = operands->judge();
+  if (!comparison) return comparison.error();
+  entry.comparison = *comparison;
+  return entry;
+}
+
+std::string label_of(const Problem& p) {
+  return fmt::format("{}-{}", name_of(*p.a.block), name_of(*p.b.block));
+}
+
+std::string device_name(const PlanInfo& plan) {
+  if (plan.device == Device::emulator)
+    return fmt::format("emulated machine as sm_100a, {} multiprocessors", plan.sms);
+  const Expected<GpuDescription> gpu = describe_current_gpu();
+  return gpu ? gpu->name : "GPU";
+}
+
+void print_configuration(const Problem& p, const PlanInfo& plan) {
+  const auto operand = [](BlockFormat f) {
+    return fmt::format("{} ({}, an {} scale for {})", name_of(f), name_of(element_type(f)),
+                       name_of(scale_type(f)), scale_vector(f));
+  };
+  fmt::print("device: {}\n", device_name(plan));
+  fmt::print("mnkl: {},{},{},{}\n", p.m, p.n, p.k, p.l);
+  fmt::print("A: {}, B: {}, D: {} row-major{}\n", operand(*p.a.block), operand(*p.b.block),
+             long_name_of(p.d.type), p.beta == 0 ? "" : fmt::format(", C: {}", long_name_of(p.c.type)));
+  fmt::print("alpha: {}, beta: {}, scale_a: {}, scale_b: {}, scale_d: {}\n", p.alpha, p.beta, p.scale_a,
+             p.scale_b, p.scale_d);
+  fmt::print("path: {}, {}\n", plan.path, plan.why);
+  fmt::print(
+      "tile: {}x{}x{}, cluster: {}x{}, stages: {}, grid: {} CTAs for {} tiles, {} bytes of shared memory "
+      "each, {} stores\n",
+      plan.tile.m, plan.tile.n, plan.tile_k, plan.cluster.m, plan.cluster.n, plan.stages, plan.grid_ctas,
+      plan.tiles, plan.shared_bytes, plan.tma_store ? "TMA" : "plain");
+}
+
+void print_entry(const Entry& e) {
+  print_configuration(e.problem, e.plan);
+  if (e.run.time_us) {
+    fmt::print("{}: {:.2f} us{}\n", e.plan.device == Device::gpu ? "time" : "modelled time", *e.run.time_us,
+               e.tflops() ? fmt::format(", {:.1f} TFLOPS", *e.tflops()) : "");
+  }
+  if (e.run.statistics)
+    fmt::print("emulated in {:.2f} s: {} tcgen05.mma, {} clusters\n", e.run.host_seconds,
+               e.run.statistics->count(emulator::Op::tcgen05_mma), e.run.statistics->clusters);
+  if (!e.comparison) return fmt::print("not checked\n");
+  const Comparison& c = *e.comparison;
+  fmt::print("relative error against FP64: {:.3e}; worst element at {:.3f} of its theoretical bound\n",
+             c.relative_error, c.worst_ratio);
+  if (!c.passed())
+    fmt::print(
+        "{} of {} elements outside their bound; the first is D[{}][{}][{}] = {}, reference {} +- {:.3g}\n",
+        c.failures, c.elements, c.batch, c.row, c.column, c.got, c.reference, c.bound);
+  fmt::print("{}\n", c.passed() ? "PASS" : "FAIL");
+}
+
+void print_table_head(const Request& request, const PlanInfo& plan) {
+  fmt::print("{}; M {}, N {}; TFLOPS, {}\n", device_name(plan), request.problem.m, request.problem.n,
+             plan.device == Device::gpu ? "from a captured graph" : "modelled");
+  fmt::print("{:<14} {:>7} {:>9} {:>9} {:>9}\n", "format", "K", "off", "on", "speedup");
+}
+
+void print_table_row(const Entry& off, const Entry& on) {
+  if (!off.tflops() || !on.tflops()) return;
+  fmt::print("{:<14} {:>7} {:>9.1f} {:>9.1f} {:>8.2f}%{}\n", label_of(off.problem), off.problem.k,
+             *off.tflops(), *on.tflops(), 100 * (*on.tflops() / *off.tflops() - 1),
+             off.passed() && on.passed() ? "" : "  FAIL");
+}
+
+nlohmann::json to_json(const Entry& e) {
+  nlohmann::json out{{"pass", e.passed()},
+                     {"checked", e.comparison.has_value()},
+                     {"device", e.plan.device == Device::gpu ? "gpu" : "emulator"},
+                     {"kernel", e.plan.kernel},
+                     {"path", e.plan.path},
+                     {"m", e.problem.m},
+                     {"n", e.problem.n},
+                     {"k", e.problem.k},
+                     {"l", e.problem.l},
+                     {"a", name_of(*e.problem.a.block)},
+                     {"b", name_of(*e.problem.b.block)},
+                     {"d_type", name_of(e.problem.d.type)},
+                     {"overlap", e.plan.overlap},
+                     {"sms", e.plan.sms},
+                     {"grid_ctas", e.plan.grid_ctas},
+                     {"tma_store", e.plan.tma_store}};
+  const auto optional = [](const std::optional<double>& v) {
+    return v ? nlohmann::json(*v) : nlohmann::json();
+  };
+  out["time_us"] = optional(e.run.time_us);
+  out["tflops"] = optional(e.tflops());
+  out["modelled"] = e.plan.device == Device::emulator;
+  if (e.comparison) {
+    out["rel_error"] = e.comparison->relative_error;
+    out["worst_ratio"] = e.comparison->worst_ratio;
+    out["failures"] = e.comparison->failures;
+  }
+  if (e.run.statistics) out["tcgen05_mma"] = e.run.statistics->count(emulator::Op::tcgen05_mma);
+  return out;
+}
+
+int refused(const Error& error, bool json) {
+  // A fault that the machine reports is a failure of the kernel, not of the request.
+  const bool fault = error.code == ErrorCode::emulator || error.code == ErrorCode::cuda;
+  const int code = refuse(error, json);
+  return fault ? kFail : code;
+}
+
+}  // namespace
+
+int gemm_block_scaled(const ProblemArguments& arguments, const BlockScaledRequest& given) {
+  BlockScaledRequest asked = given;
+  if (!asked.schedule_given) asked.run.schedule = emulator::SchedulePolicy::timed;
+  const Expected<Request> request = resolve_request(arguments, asked);
+  if (!request) return refused(request.error(), asked.json);
+  const bool table = request->overlaps.size() > 1;
+  if (!asked.json && request->options.device == Device::emulator && request->defaults)
+    fmt::print(
+        "The emulated machine's default size is 512,512,512,1 (on a GPU: 8192,8192 and K 512 to 8192).\n");
+  nlohmann::json runs = nlohmann::json::array();
+  bool passed = true;
+  for (size_t i = 0; i < request->ks.size(); ++i) {
+    std::vector<Entry> entries;
+    for (const bool overlap : request->overlaps) {
+      const Expected<Entry> entry = run_entry(*request, asked, request->ks[i], overlap);
+      if (!entry) return refused(entry.error(), asked.json);
+      passed = passed && entry->passed();
+      if (asked.json) {
+        runs.push_back(to_json(*entry));
+      } else if (!table) {
+        print_entry(*entry);
+      }
+      entries.push_back(*entry);
+    }
+    if (asked.json || !table) continue;
+    if (i == 0) print_table_head(*request, entries[0].plan);
+    print_table_row(entries[0], entries[1]);
+  }
+  if (asked.json) {
+    fmt::print("{}\n", nlohmann::json{{"pass", passed}, {"runs", runs}}.dump());
+  } else if (table) {
+    fmt::print("{}\n", asked.skip_ref_check ? "not checked" : passed ? "PASS" : "FAIL");
+  }
+  return passed ? kPass : kFail;
+}
+
+int explain_block_scaled(const ProblemArguments& arguments) {
+  const Expected<Problem> problem = arguments.problem();
+  if (!problem) return refuse(problem.error(), false);
+  const Expected<Options> options = arguments.options();
+  if (!options) return refuse(options.error(), false);
+  const Expected<std::vector<bool>> overlaps = arguments.overlaps();
+  if (!overlaps) return refuse(overlaps.error(), false);
+  const BlockFormat a = *problem->a.block, b = *problem->b.block;
+  if ((a == BlockFormat::nvfp4) == (b == BlockFormat::nvfp4)) {
+    for (const bool overlap : *overlaps)
+      fmt::print("{}\n",
+                 draw_tmem(kernels::block_scaled_tmem_shape({a, b, bits_of(problem->d.type) / 8, overlap})));
+  }
+  if (!arguments.extents_given()) {
+    fmt::print("Every rule that a block-scaled problem must meet:\n");
+    for (const BlockScaledRule& rule : block_scaled_rules())
+      fmt::print("  {:<30} {}\n", rule.name, rule.requirement);
+    return kPass;
+  }
+  for (const int64_t k : arguments.k_values()) {
+    Problem sized = *problem;
+    sized.k = k;
+    sized.a.alignment = sized.b.alignment = kBaseAlignment;
+    Options with = *options;
+    with.overlap = overlaps->back();
+    const Expected<Plan> planned = plan(sized, with);
+    if (!planned) {
+      fmt::print("cannot run: {}\nrule: {}\n", planned.error().message, planned.error().rule);
+      return kRefused;
+    }
+    print_configuration(sized, planned->info());
+  }
+  return kPass;
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,127 @@
+#include "run_block_scaled.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+
+#include "gpu.h"
+#include "progress.h"
+
+namespace tilewright::cli {
+namespace {
+
+using emulator::Machine;
+
+// A, its scales, B, its scales, C and D.
+constexpr size_t kMatrices = 6;
+
+std::array<std::vector<uint8_t>*, kMatrices> matrices_of(BlockScaledOperands& o) {
+  return {&o.a.elements, &o.a_scales, &o.b.elements, &o.b_scales, &o.c, &o.d};
+}
+
+Buffers buffers_at(const BlockScaledOperands& o, const std::array<void*, kMatrices>& memory) {
+  return {.a = memory[0],
+          .b = memory[2],
+          .c = memory[4],
+          .d = memory[5],
+          .a_scales = BlockScaledOperands::scales_at(o.a, memory[1]),
+          .b_scales = BlockScaledOperands::scales_at(o.b, memory[3])};
+}
+
+Expected<std::array<void*, kMatrices>> place(Machine& machine, BlockScaledOperands& operands) {
+  constexpr std::array<const char*, kMatrices> kNames{"A", "A scales", "B", "B scales", "C", "D"};
+  std::array<void*, kMatrices> memory{};
+  const auto matrices = matrices_of(operands);
+  for (size_t i = 0; i < kMatrices; ++i) {
+    if (matrices[i]->empty()) continue;
+    const bool output = i == kMatrices - 1;
+    memory[i] = machine.allocate_global(matrices[i]->size(),
+                                        {.name = kNames[i], .writable = output, .initialised = !output});
+    if (memory[i] == nullptr)
+      return Error{ErrorCode::out_of_range, "emulator.memory",
+                   std::string(kNames[i]) + ": no memory on the emulated machine for " +
+                       std::to_string(matrices[i]->size()) + " bytes"};
+    std::memcpy(memory[i], matrices[i]->data(), matrices[i]->size());
+  }
+  return memory;
+}
+
+Expected<RunResult> run_emulated(const Plan& plan, BlockScaledOperands& operands, const RunOptions& options,
+                                 bool arithmetic) {
+  emulator::MachineOptions settings;
+  settings.schedule = options.schedule;
+  settings.seed = options.seed;
+  settings.arithmetic = arithmetic;
+  settings.trace = !options.trace_file.empty();
+  settings.chip = emulator::Chip::sm_100a;
+  if (plan.info().sms > 0) settings.multiprocessors = static_cast<uint32_t>(plan.info().sms);
+  Machine machine(settings);
+  const auto memory = place(machine, operands);
+  if (!memory) return memory.error();
+  RunResult result;
+  const auto start = std::chrono::steady_clock::now();
+  Status failed;
+  {
+    const Progress progress("emulating");
+    failed = plan.run(buffers_at(operands, *memory), &machine);
+  }
+  // The timeline up to a fault is what one wants to see of it.
+  if (settings.trace && (!failed || failed->code == ErrorCode::emulator))
+    if (Status unwritten = machine.write_trace(options.trace_file))
+      return failed ? Error{failed->code, failed->rule, failed->message + "; " + unwritten->message}
+                    : *unwritten;
+  if (failed) return *failed;
+  result.host_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.statistics = machine.last_result().statistics;
+  if (options.schedule == emulator::SchedulePolicy::timed)
+    result.time_us = result.statistics->nanoseconds / 1000;
+  if (!operands.d.empty()) std::memcpy(operands.d.data(), (*memory)[kMatrices - 1], operands.d.size());
+  return result;
+}
+
+Expected<RunResult> run_on_gpu(const Plan& plan, BlockScaledOperands& operands, const RunOptions& options) {
+  const Expected<GpuStream> stream = GpuStream::create();
+  if (!stream) return stream.error();
+  std::array<GpuBuffer, kMatrices> buffers;
+  std::array<void*, kMatrices> memory{};
+  const auto matrices = matrices_of(operands);
+  for (size_t i = 0; i < kMatrices; ++i) {
+    if (matrices[i]->empty()) continue;
+    Expected<GpuBuffer> buffer = GpuBuffer::allocate(matrices[i]->size());
+    if (!buffer) return buffer.error();
+    buffers[i] = std::move(*buffer);
+    if (Status s = buffers[i].upload(matrices[i]->data())) return *s;
+    memory[i] = buffers[i].data();
+  }
+  const Buffers bound = buffers_at(operands, memory);
+  const auto launch = [&](int64_t times) -> Status {
+    for (int64_t i = 0; i < times; ++i)
+      if (Status s = plan.run(bound, stream->get())) return s;
+    return {};
+  };
+  // The run that is checked comes first, on poisoned D.
+  if (Status s = launch(1)) return *s;
+  if (Status s = stream->synchronize()) return *s;
+  if (!operands.d.empty())
+    if (Status s = buffers[kMatrices - 1].download(operands.d.data())) return *s;
+  RunResult result;
+  if (options.iterations == 0 || plan.info().launches == 0) return result;
+  if (Status s = launch(options.warmup_iterations)) return *s;
+  const Expected<GpuGraph> graph = GpuGraph::record(*stream, [&] { return launch(options.iterations); });
+  if (!graph) return graph.error();
+  const Expected<double> ms = stream->milliseconds([&] { return graph->launch(*stream); });
+  if (!ms) return ms.error();
+  result.time_us = *ms * 1000 / static_cast<double>(options.iterations);
+  return result;
+}
+
+}  // namespace
+
+Expected<RunResult> run_block_scaled(const Plan& plan, BlockScaledOperands& operands,
+                                     const RunOptions& options, bool arithmetic) {
+  if (plan.info().device == Device::gpu) return run_on_gpu(plan, operands, options);
+  return run_emulated(plan, operands, options, arithmetic);
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,242 @@
+#include "src/block_scale_plan.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "src/gemm_grid.h"
+#include "src/plan_text.h"
+
+namespace tilewright {
+namespace {
+
+using kernels::BlockScaledKernelId;
+
+constexpr int kBlackwell = 100;
+
+Error broken_block(std::string_view rule, const std::string& found) {
+  return block_scaled_error("block_scaled." + std::string(rule), found);
+}
+
+// What a pointer to A or B must be a multiple of: bulk copies of padded FP4 need 32 bytes.
+int needed_alignment(const Operand& operand, const Operand& other) {
+  return is_fp4(*operand.block) && !is_fp4(*other.block) ? 32 : 16;
+}
+
+Status check_types(const Problem& p) {
+  for (const auto& [name, operand] : {std::pair{"A", &p.a}, std::pair{"B", &p.b}}) {
+    if (!operand->block) return broken_block("types", std::string(name) + " is not block-scaled");
+    if (operand->type != element_type(*operand->block))
+      return broken_block("types", std::string(name) + ": type " + name_of(operand->type) + " for " +
+                                       name_of(*operand->block) + "; the nearest legal value is " +
+                                       name_of(element_type(*operand->block)));
+    if (*operand->block == BlockFormat::mxfp8_e5m2)
+      return broken_block("types", std::string(name) + " is mxfp8_e5m2; the nearest legal value is mxfp8");
+  }
+  if (is_fp4(*p.a.block) && !is_fp4(*p.b.block))
+    return broken_block("types", std::string(name_of(*p.a.block)) + " x " + name_of(*p.b.block) +
+                                     "; the nearest legal value is " + name_of(*p.b.block) + " x " +
+                                     name_of(*p.a.block) + ", which computes the transpose of D");
+  return {};
+}
+
+Status check_layouts(const Problem& p) {
+  if (p.a.layout != Layout::row_major)
+    return broken_block("layout", "A is column-major; the nearest legal value is row-major");
+  if (p.b.layout != Layout::column_major)
+    return broken_block("layout", "B is row-major; the nearest legal value is column-major");
+  if (p.d.layout != Layout::row_major || (p.beta != 0 && p.c.layout != Layout::row_major))
+    return broken_block("layout", "C or D is column-major; the nearest legal value is row-major");
+  return {};
+}
+
+Status check_alignments(const Problem& p) {
+  const auto check = [](const char* name, int found, int needed) -> Status {
+    if (found >= needed && found % needed == 0) return {};
+    return broken_block("alignment", std::string(name) + ": alignment " + text(found) +
+                                         "; the nearest legal value is " + text(needed));
+  };
+  if (Status s = check("A", p.a.alignment, needed_alignment(p.a, p.b))) return s;
+  if (Status s = check("B", p.b.alignment, needed_alignment(p.b, p.a))) return s;
+  if (Status s = check("D", p.d.alignment, std::max(1, bits_of(p.d.type) / 8))) return s;
+  return p.beta == 0 ? Status{} : check("C", p.c.alignment, std::max(1, bits_of(p.c.type) / 8));
+}
+
+PackedBlockScales unbound_scales(BlockFormat format, const ScaleShape& shape) {
+  const int64_t bytes = scale_bytes<ScaleLayout::packed>(shape);
+  if (format == BlockFormat::nvfp4) return *PackedScales<const e4m3>::make(nullptr, bytes, shape);
+  return *PackedScales<const e8m0>::make(nullptr, bytes, shape);
+}
+
+BlockScaledOperand operand_of(const Operand& o, int64_t rows, int64_t k, int64_t batches,
+                              float tensor_scale) {
+  BlockScaledOperand out;
+  out.format = *o.block;
+  out.ld = o.ld == 0 ? k : o.ld;
+  out.batch_stride = o.batch_stride.value_or(rows * out.ld);
+  // Extents out of range are refused before anybody looks at scales.
+  const int64_t columns = ceil_div(std::max<int64_t>(k, 0), scale_vector(*o.block));
+  out.scales = unbound_scales(*o.block, {std::max<int64_t>(rows, 0), columns, std::max<int64_t>(batches, 0)});
+  out.tensor_scale = tensor_scale;
+  return out;
+}
+
+// Without pointers. As everywhere, a zero factor wins over Inf and NaN: then A and B are not read.
+BlockScaledProblem unbound_problem(const Problem& p) {
+  BlockScaledProblem out;
+  const bool multiplied = p.alpha != 0 && p.scale_a != 0 && p.scale_b != 0 && p.scale_d != 0;
+  out.m = p.m, out.n = p.n, out.k = multiplied ? p.k : std::min<int64_t>(p.k, 0), out.batches = p.l;
+  out.a = operand_of(p.a, p.m, p.k, p.l, p.scale_a);
+  out.b = operand_of(p.b, p.n, p.k, p.l, p.scale_b);
+  out.alpha = static_cast<float>(double{p.alpha} * p.scale_d);
+  out.beta = static_cast<float>(double{p.beta} * p.scale_d);
+  out.c_type = p.c.type;
+  out.c_ld = p.c.ld == 0 ? p.n : p.c.ld;
+  out.c_batch_stride = p.c.batch_stride.value_or(p.m * out.c_ld);
+  out.d_type = p.d.type;
+  out.d_ld = p.d.ld == 0 ? p.n : p.d.ld;
+  out.d_batch_stride = p.d.batch_stride.value_or(p.m * out.d_ld);
+  return out;
+}
+
+// The rules of shapes; C is not known yet.
+Status check_shapes(BlockScaledProblem unbound) {
+  const bool reads_c = unbound.beta != 0;
+  unbound.c = reads_c ? &unbound : nullptr;
+  return check_block_scaled(unbound);
+}
+
+Status check_options(const Options& o) {
+  const auto refuse = [](const std::string& found) { return broken_block("options", found); };
+  if (o.tile && *o.tile != Shape2{256, 256}) return refuse("tile " + text(*o.tile));
+  if (o.cluster && *o.cluster != Shape2{2, 1}) return refuse("cluster " + text(*o.cluster));
+  if (o.stages && *o.stages != kernels::block_scaled_stages) return refuse(text(*o.stages) + " stages");
+  if (o.splits && *o.splits != 1) return refuse("K in " + text(*o.splits) + " parts");
+  if (o.load == LoadKind::copy) return refuse("ordinary loads");
+  if (o.pipeline == PipelineKind::async) return refuse("stages filled by the threads that multiply");
+  if (o.static_shape) return refuse("a static shape");
+  return {};
+}
+
+std::string kernel_name(const BlockScaledKernelId& id) {
+  return std::string("block_scaled_") + name_of(id.a) + "_" + name_of(id.b) + "_o" + text(id.out_bytes) +
+         (id.overlap ? "_overlap" : "_single");
+}
+
+// Multiprocessors for pairs of CTAs.
+Expected<int> multiprocessors_of(const PlanRequest& r, int64_t pair_tiles) {
+  const int64_t pairs = working_ctas(r.target, r.options, pair_tiles, 1, 1);
+  const bool chosen = r.target.device == Device::emulator && !r.options.max_sms && r.target.sms == 0;
+  const int64_t count = chosen ? 2 * std::min<int64_t>(pairs, kLargestChip / 2) : pairs;
+  if (count < 2)
+    return broken_block("multiprocessors", text(count) + " multiprocessor; the nearest legal value is 2");
+  return static_cast<int>(count);
+}
+
+void set_info(const detail::BoundBlockScale& bound, PlanInfo& info) {
+  const BlockScaledKernelId& id = bound.kernel->id;
+  const auto plan = kernels::block_scaled_shared_plan(id);
+  info.kernel = kernel_name(id);
+  info.path = "tcgen05";
+  info.why = id.overlap ? "two accumulators share the columns that the scales take"
+                        : "one accumulator, as asked for";
+  info.tile = {kernels::block_scaled_tile, kernels::block_scaled_tile};
+  info.cluster = {2, 1};
+  info.tile_k = kernels::block_scaled_tile_k(id.a, id.b);
+  info.stages = kernels::block_scaled_stages;
+  info.shared_bytes = plan.total;
+  info.tma_load = true;
+  info.sms = bound.multiprocessors;
+  info.promotions = bound.problem.k > 0 ? 1 : 0;
+  info.overlap = id.overlap;
+}
+
+const void* data_of(const PackedBlockScales& scales) {
+  return std::visit([](const auto& s) -> const void* { return s.data(); }, scales);
+}
+
+}  // namespace
+
+bool is_block_scaled(const Problem& p) { return p.a.block.has_value() || p.b.block.has_value(); }
+
+Expected<KernelProblem> canonical_block_scaled(const Problem& p) {
+  if (Status s = check_types(p)) return *s;
+  if (Status s = check_layouts(p)) return *s;
+  if (Status s = check_alignments(p)) return *s;
+  const BlockScaledProblem unbound = unbound_problem(p);
+  // With K as it was asked for: a factor of zero does not make it legal.
+  BlockScaledProblem asked = unbound;
+  asked.k = p.k;
+  if (Status s = check_shapes(asked)) return *s;
+
+  KernelProblem out;
+  out.family = Family::block_scaled;
+  out.m = p.m, out.n = p.n, out.k = p.k, out.l = p.l;
+  out.empty = p.m == 0 || p.n == 0 || p.l == 0;
+  out.reads_ab = !out.empty && unbound.k != 0;
+  out.reads_c = !out.empty && unbound.beta != 0;
+  out.a.name = 'A', out.a.type = p.a.type, out.a.alignment = needed_alignment(p.a, p.b);
+  out.b.name = 'B', out.b.type = p.b.type, out.b.alignment = needed_alignment(p.b, p.a);
+  out.c_type = p.c.type;
+  out.c_alignment = p.c.alignment;
+  out.d_type = p.d.type;
+  out.d_alignment = p.d.alignment;
+  out.in_place_ok = p.c.type == p.d.type && unbound.c_ld == unbound.d_ld &&
+                    (p.l <= 1 || unbound.c_batch_stride == unbound.d_batch_stride);
+  return out;
+}
+
+Expected<detail::BoundBlockScale> bind_block_scale(const PlanRequest& r, PlanInfo& info) {
+  if (r.target.capability != kBlackwell)
+    return broken_block("device", "compute capability " + capability_text(r.target.capability));
+  if (Status s = check_options(r.options)) return *s;
+  detail::BoundBlockScale bound;
+  bound.problem = unbound_problem(r.asked);
+  BlockScaledProblem& p = bound.problem;
+  p.overlap = r.options.overlap;
+  p.bulk_store = r.options.store != StoreKind::direct;
+  const RasterOrder order = raster_of(r, {p.raster, p.strip});
+  p.raster = order.raster, p.strip = order.strip;
+  const bool in_bulk = stores_in_bulk(p, static_cast<uintptr_t>(r.asked.d.alignment));
+  if (r.options.store == StoreKind::tma && !in_bulk)
+    return broken_block("store", "N is " + text(p.n) + ", the leading dimension of D " + text(p.d_ld) +
+                                     ", its alignment " + text(r.asked.d.alignment));
+  bound.kernel = r.target.block_scaled.find({p.a.format, p.b.format, bits_of(p.d_type) / 8, p.overlap});
+  if (bound.kernel == nullptr) return broken_block("device", "no such kernel in this build");
+  if (!r.problem.empty) {
+    const schedule::TileSchedule tiles = block_scaled_tiles(p);
+    const Expected<int> count = multiprocessors_of(r, tiles.clusters_total);
+    if (!count) return count.error();
+    bound.multiprocessors = *count;
+    info.tiles = tiles.clusters_total;
+    info.grid_ctas = 2 * std::min<int64_t>(tiles.clusters_total, *count / 2);
+    info.launches = 1;
+    describe_tiles(r, tiles, info);
+  }
+  info.tma_store = in_bulk;
+  set_info(bound, info);
+  return bound;
+}
+
+Status run_block_scale(const Target& target, const detail::BoundBlockScale& bound, const Buffers& buffers,
+                       void* stream) {
+  const std::pair<const char*, const float*> scalars[] = {{"alpha", buffers.alpha}, {"beta", buffers.beta}};
+  for (const auto& [name, pointer] : scalars)
+    if (pointer != nullptr) return broken_block("scalars", std::string(name) + " is a device pointer");
+  BlockScaledProblem p = bound.problem;
+  if (p.k != 0) {
+    p.a.elements = buffers.a, p.a.scales = buffers.a_scales;
+    p.b.elements = buffers.b, p.b.scales = buffers.b_scales;
+    for (const auto& [name, scales] : {std::pair{"A", &buffers.a_scales}, std::pair{"B", &buffers.b_scales}})
+      if (data_of(*scales) == nullptr)
+        return Error{ErrorCode::invalid_argument, "block_scaled.null",
+                     std::string(name) + ": the scales are null"};
+  }
+  p.c = p.beta != 0 ? buffers.c : nullptr;
+  p.d = buffers.d;
+  const Expected<BoundBlockScaled> launch = bind_block_scaled(p, target.encode, bound.multiprocessors);
+  if (!launch) return launch.error();
+  return bound.kernel->launch(launch->params, {launch->grid_ctas, stream});
+}
+
+}  // namespace tilewright

@@ -1,0 +1,32 @@
+// Block-scaled problems between plan() and a kernel: see block_scale_gemm.h for what the kernels take.
+#pragma once
+
+#include "src/block_scale_gemm.h"
+#include "src/gemm_target.h"
+
+namespace tilewright {
+namespace detail {
+
+/// A block-scaled problem without its pointers, and the kernel for it.
+struct BoundBlockScale {
+  const kernels::BlockScaledKernel* kernel = nullptr;
+  BlockScaledProblem problem;
+  int multiprocessors = 0;
+};
+
+}  // namespace detail
+
+/// Whether A or B of a problem is block-scaled.
+bool is_block_scaled(const Problem& problem);
+
+/// The part of canonical() that checks block-scaled problems. Errors: block_scaled_rules.
+Expected<KernelProblem> canonical_block_scaled(const Problem& problem);
+
+/// Fills in `info` too. Errors: block_scaled_rules, of the options and of the target.
+Expected<detail::BoundBlockScale> bind_block_scale(const PlanRequest& request, PlanInfo& info);
+
+/// Launches the kernel on checked pointers. Errors: scales of another type or shape, device scalars.
+Status run_block_scale(const Target& target, const detail::BoundBlockScale& bound, const Buffers& buffers,
+                       void* stream);
+
+}  // namespace tilewright

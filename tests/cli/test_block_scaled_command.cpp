@@ -1,0 +1,120 @@
+// Block-scaled types on the command line.
+#include <filesystem>
+
+#include "tests/cli/program.h"
+
+namespace tilewright::testing {
+namespace {
+
+TEST(BlockScaledCommand, runs_every_type_and_checks_it) {
+  for (const char* dtype : {"mxfp8", "mxfp4", "nvfp4", "mxfp8:mxfp4"}) {
+    const Output o = gemm(std::string("--M 300 --N 264 --K 256 --dtype ") + dtype);
+    ASSERT_EQ(o.exit_code, 0) << o.err << o.out;
+    const nlohmann::json run = o.json()["runs"][0];
+    EXPECT_EQ(run["path"], "tcgen05");
+    EXPECT_EQ(run["overlap"], true);
+    EXPECT_EQ(run["modelled"], true);
+    EXPECT_EQ(run["d_type"], "f16");
+    EXPECT_GT(run["tcgen05_mma"], 0);
+    EXPECT_GT(run["time_us"], 0);
+    EXPECT_LE(run["worst_ratio"], 1);
+    EXPECT_LT(run["rel_error"], 1e-3);
+    EXPECT_EQ(o.json()["runs"].size(), 1u);
+  }
+}
+
+TEST(BlockScaledCommand, both_compares_the_accumulators_for_every_k) {
+  const Output o =
+      run_program("gemm --device emulator --dtype nvfp4 --overlap both --M 256 --N 512 --K 256 512");
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_NE(o.out.find("format               K       off        on   speedup\n"), std::string::npos) << o.out;
+  EXPECT_NE(o.out.find("nvfp4-nvfp4        256 "), std::string::npos) << o.out;
+  EXPECT_NE(o.out.find("nvfp4-nvfp4        512 "), std::string::npos) << o.out;
+  EXPECT_NE(o.out.find("PASS"), std::string::npos);
+  const nlohmann::json runs = gemm("--dtype nvfp4 --overlap both --M 256 --N 512 --K 256").json()["runs"];
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_EQ(runs[0]["overlap"], false);
+  EXPECT_EQ(runs[1]["overlap"], true);
+  EXPECT_LT(runs[1]["time_us"], runs[0]["time_us"]);
+}
+
+TEST(BlockScaledCommand, takes_scales_c_outputs_batches_and_data) {
+  const Output o = gemm(
+      "--dtype nvfp4 --mnkl 130,72,128,3 --c_dtype Float32 --alpha 0.5 --beta -1 --scale_a 0.25 --scale_b 2 "
+      "--scale_d 4 --init full_range --seed 5 --overlap off --schedule adversarial --sms 4");
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  const nlohmann::json run = o.json()["runs"][0];
+  EXPECT_EQ(run["l"], 3);
+  EXPECT_EQ(run["d_type"], "f32");
+  EXPECT_EQ(run["sms"], 4);
+  EXPECT_EQ(run["overlap"], false);
+  EXPECT_TRUE(run["time_us"].is_null());  // no clock under this schedule
+  EXPECT_NE(gemm("--dtype mxfp8 --mnk 64,64,128 --seed 1").json()["runs"][0]["rel_error"],
+            gemm("--dtype mxfp8 --mnk 64,64,128 --seed 2").json()["runs"][0]["rel_error"]);
+}
+
+TEST(BlockScaledCommand, default_sizes_are_said_and_a_result_may_stay_unchecked) {
+  const Output o = run_program("gemm --device emulator --dtype mxfp4 --skip_ref_check");
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_NE(o.out.find("default size is 512,512,512,1"), std::string::npos) << o.out;
+  EXPECT_NE(o.out.find("mnkl: 512,512,512,1"), std::string::npos);
+  EXPECT_NE(o.out.find("modelled time: "), std::string::npos);
+  EXPECT_NE(o.out.find("not checked"), std::string::npos);
+  EXPECT_EQ(gemm("--dtype mxfp4 --skip_ref_check").json()["runs"][0]["checked"], false);
+}
+
+TEST(BlockScaledCommand, writes_a_timeline_for_each_run) {
+  const Folder folder;
+  const std::string file = folder.file("t.json");
+  ASSERT_EQ(gemm("--dtype mxfp8 --mnk 256,256,128 --trace " + file).exit_code, 0);
+  ASSERT_EQ(gemm("--dtype mxfp8 --M 256 --N 256 --K 128 256 --overlap both --trace " + file).exit_code, 0);
+  for (const char* name :
+       {"t.json", "t.K128.off.json", "t.K128.on.json", "t.K256.off.json", "t.K256.on.json"}) {
+    std::ifstream in(folder.file(name));
+    const std::string text(std::istreambuf_iterator<char>(in), {});
+    EXPECT_TRUE(nlohmann::json::accept(text)) << name;
+    EXPECT_NE(text.find("tcgen05.mma B[0]"), std::string::npos) << name;
+    EXPECT_NE(text.find("tcgen05.ld left accumulator"), std::string::npos) << name;
+  }
+}
+
+TEST(BlockScaledCommand, refuses_by_rule) {
+  expect_refused(gemm("--dtype mxfp4 --mnk 64,64,100"), "block_scaled.k_multiple", "pads it to 128");
+  expect_refused(gemm("--dtype mxfp4:mxfp8"), "block_scaled.types", "mxfp8 x mxfp4");
+  expect_refused(gemm("--dtype mxfp8:e4m3"), "block_format.name", "'e4m3'");
+  expect_refused(gemm("--dtype mxfp8 --arch sm_90a"), "block_scaled.device", "sm_100a");
+  expect_refused(gemm("--dtype mxfp8 --a_major m"), "block_scaled.layout", "row-major");
+  expect_refused(gemm("--dtype mxfp8 --overlap maybe"), "option.overlap", "on, off, both");
+  expect_refused(gemm("--dtype mxfp8 --overlap both --schedule random"), "option.overlap", "timed");
+  expect_refused(gemm("--dtype mxfp8 --init normal"), "option.init", "full_range");
+  expect_refused(gemm("--dtype mxfp8 --tolerance 1"), "option.tolerance", "bound");
+  expect_refused(gemm("--dtype mxfp8 --a_file x.npy"), "option.a_file", "seed");
+  expect_refused(gemm("--dtype e4m3 --arch sm_100a"), "device.gpu", "10.0");
+  expect_refused(gemm("--dtype e4m3 --M 64 --N 64 --K 64 128"), "option.K", "one K");
+}
+
+TEST(BlockScaledCommand, explain_draws_tensor_memory_and_lists_the_rules) {
+  const Output o = run_program("explain --dtype nvfp4");
+  ASSERT_EQ(o.exit_code, 0);
+  EXPECT_NE(o.out.find("208..463 (256)"), std::string::npos) << o.out;
+  EXPECT_NE(o.out.find("464..479 (16)"), std::string::npos);
+  EXPECT_NE(o.out.find("480..511 (32)"), std::string::npos);
+  EXPECT_NE(o.out.find("block_scaled.k_multiple"), std::string::npos);
+  const Output single =
+      run_program("explain --device emulator --dtype nvfp4 --overlap off --mnk 512,512,512");
+  EXPECT_NE(single.out.find("272..303 (32)"), std::string::npos) << single.out;
+  EXPECT_NE(single.out.find("block_scaled_nvfp4_nvfp4_o2_single"), std::string::npos);
+  EXPECT_EQ(run_program("explain --device emulator --dtype mxfp8 --mnk 64,64,33").exit_code, 2);
+}
+
+TEST(TimedCommand, other_types_have_a_modelled_time_too) {
+  const Output o = run_program("gemm --device emulator --mnk 128,128,256 --schedule timed");
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_NE(o.out.find("modelled time: "), std::string::npos) << o.out;
+  const Output fair = run_program("gemm --device emulator --M 128 --N 128 --K 256");
+  EXPECT_EQ(fair.out.find("time: "), std::string::npos) << fair.out;
+  EXPECT_NE(fair.out.find("mnkl: 128,128,256,1"), std::string::npos) << fair.out;
+}
+
+}  // namespace
+}  // namespace tilewright::testing
