@@ -60,16 +60,20 @@ if(cuda_request STREQUAL AUTO OR cuda_request)
 endif()
 message(STATUS "GPU kernels: ${TILEWRIGHT_CUDA}; sanitizers: ${TILEWRIGHT_SANITIZE}")
 
-# Options of device code, the library's kernels and the tests': sm_90a only, and a report from ptxas that
-# scripts/check-ptxas reads.
-add_library(tilewright_device_build INTERFACE)
-target_compile_options(
-  tilewright_device_build
-  INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-gencode arch=compute_90a,code=sm_90a>"
-            "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xptxas -v>"
-            "$<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>"
-            "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcompiler -Wall,-Wextra>")
-target_link_libraries(tilewright_device_build INTERFACE tilewright_host)
+# Options of device code, the library's kernels and the tests': sm_90a only (tilewright_blackwell_build: sm_100a only),
+# and a report from ptxas that scripts/check-ptxas reads.
+foreach(build device:90a blackwell:100a)
+  string(REGEX MATCH "(.*):(.*)" build ${build})
+  set(name tilewright_${CMAKE_MATCH_1}_build)
+  add_library(${name} INTERFACE)
+  target_compile_options(
+    ${name}
+    INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-gencode arch=compute_${CMAKE_MATCH_2},code=sm_${CMAKE_MATCH_2}>"
+              "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xptxas -v>"
+              "$<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>"
+              "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcompiler -Wall,-Wextra>")
+  target_link_libraries(${name} INTERFACE tilewright_host)
+endforeach()
 
 # Compiles the CUDA sources of `target` through the check: a spill, a stack frame or a warning of ptxas is an error.
 function(tilewright_check_ptxas target)

@@ -7,10 +7,12 @@
 
 #define TILEWRIGHT_JOIN_(a, b) a##b
 #define TILEWRIGHT_JOIN(a, b) TILEWRIGHT_JOIN_(a, b)
-#define TILEWRIGHT_ID(m, n, a, b, out, promoted, interval, load) \
-  Fp8KernelId { m, n, DType::a, DType::b, out, promoted, interval, Load::load }
-#define TILEWRIGHT_CONFIG(m, n, a, b, out, promoted, interval, load) \
-  mainloop::Fp8Config<m, n, a, b, out, promoted, interval, Load::load>
+#define TILEWRIGHT_ID(m, n, a, b, out, promoted, interval, load, ...)                               \
+  Fp8KernelId {                                                                                     \
+    m, n, DType::a, DType::b, out, promoted, interval, Load::load __VA_OPT__(, Scales::__VA_ARGS__) \
+  }
+#define TILEWRIGHT_CONFIG(m, n, a, b, out, promoted, interval, load, ...) \
+  mainloop::Fp8Config<m, n, a, b, out, promoted, interval, Load::load __VA_OPT__(, Scales::__VA_ARGS__)>
 #define TILEWRIGHT_APPLY(macro, ...) macro(__VA_ARGS__)
 
 namespace tilewright {
@@ -21,6 +23,7 @@ using kernels::Fp8Kernel;
 using kernels::Fp8KernelId;
 using kernels::Fp8Launch;
 using kernels::Load;
+using kernels::Scales;
 
 namespace {
 

@@ -80,8 +80,9 @@ Expected<bool> choose_store(const KernelProblem& p, StoreKind asked, std::string
   if (asked == StoreKind::tma && !p.d_bulk) {
     const int64_t size = bits_of(p.d_type) / 8;
     std::string found = "rows of " + text(p.n) + " elements";
-    if (p.d_alignment < 16) found = "base aligned to " + text(p.d_alignment);
-    if (p.d_alignment >= 16 && p.n * size % 16 == 0)
+    if (p.d.column > 1) found = "columns of a product with block scales";
+    if (p.d.column <= 1 && p.d_alignment < 16) found = "base aligned to " + text(p.d_alignment);
+    if (p.d.column <= 1 && p.d_alignment >= 16 && p.n * size % 16 == 0)
       found = "leading dimension " + text(p.d.row) + ", batch stride " + text(p.d.batch) + " of " +
               text(size) + " bytes";
     return broken(RuleId::store_tma, "D", found,
@@ -89,6 +90,19 @@ Expected<bool> choose_store(const KernelProblem& p, StoreKind asked, std::string
   }
   if (asked != StoreKind::direct && !p.d_bulk) why += why.empty() ? "direct stores" : ", direct stores";
   return asked != StoreKind::direct && p.d_bulk;
+}
+
+/// Whether the kernel applies the scales of a problem, and no others.
+bool scales_fit(const Fp8KernelId& id, ScaleMode mode) {
+  switch (mode) {
+    case ScaleMode::per_row_column:
+      return kernels::fp8_takes_vectors(id.tile_m, id.tile_n, id.out_bytes, id.scales);
+    case ScaleMode::block_1x128_128x128:
+      return id.scales == kernels::Scales::blocks;
+    case ScaleMode::per_tensor:
+      break;
+  }
+  return id.scales == kernels::Scales::none;
 }
 
 Shape2 tile_of(const Fp8KernelId& id) { return {id.tile_m, id.tile_n}; }
@@ -112,7 +126,8 @@ Expected<std::vector<const Fp8Kernel*>> candidates(const Target& target, const K
   const int out_bytes = bits_of(p.d_type) / 8;
   for (int i = 0; i < target.fp8.count; ++i) {
     const Fp8Kernel& k = target.fp8.kernels[i];
-    if (k.id.a == p.a.type && k.id.b == p.b.type && k.id.out_bytes == out_bytes && k.id.load == load)
+    if (k.id.a == p.a.type && k.id.b == p.b.type && k.id.out_bytes == out_bytes && k.id.load == load &&
+        scales_fit(k.id, p.scale_mode))
       typed.push_back(&k);
   }
   if (typed.empty())

@@ -24,7 +24,7 @@ Status check_fp8_options(const Options& o) {
 
 Status set_stages(const Options& options, BoundFp8& s, PlanInfo& info) {
   const kernels::Fp8KernelId& id = s.kernel->id;
-  const Fp8Plan plan = kernels::fp8_plan(id.tile_m, id.tile_n, id.out_bytes, id.promoted);
+  const Fp8Plan plan = kernels::fp8_plan(id);
   const int64_t stages = options.stages.value_or(plan.max_stages);
   if (stages < 2 || stages > plan.max_stages)
     return broken(RuleId::stages_value, "stages", text(stages) + " of " + text(plan.stage_bytes) + " bytes",
@@ -157,12 +157,21 @@ void set_params(const KernelProblem& p, const Fp8Choice& choice, BoundFp8& s) {
   out.d_tma = choice.tma_store;
   s.a_spec = input_spec(p, p.a, id.tile_m / out.tiles.cluster_n);
   s.b_spec = input_spec(p, p.b, id.tile_n / out.tiles.cluster_m);
-  s.d_spec = output_spec(p, kernels::fp8_plan(id.tile_m, id.tile_n, id.out_bytes, id.promoted));
+  s.d_spec = output_spec(p, kernels::fp8_plan(id));
+  const auto scales = [](const ScaleLines& lines) {
+    return kernels::Fp8Scales{nullptr, lines.line_stride, lines.k_stride, lines.batch_stride};
+  };
+  out.a_scales = scales(p.a_scales);
+  out.b_scales = scales(p.b_scales);
+  out.block_scales = p.scale_mode == ScaleMode::block_1x128_128x128;
+  out.c_column_stride = p.c.column;
+  out.d_column_stride = p.d.column;
 }
 
 void set_info(const PlanRequest& r, const Fp8Choice& choice, PlanInfo& info) {
   const auto& id = choice.kernel->id;
   info.exchanged = r.problem.exchanged;
+  info.scale_mode = r.problem.scale_mode;
   info.kernel = kernels::fp8_kernel_name(id);
   info.path = "wgmma";
   info.tile = r.problem.to_caller({id.tile_m, id.tile_n});
@@ -179,13 +188,19 @@ void set_info(const PlanRequest& r, const Fp8Choice& choice, PlanInfo& info) {
 }
 
 void bind_scalars(const KernelProblem& p, const Buffers& buffers, kernels::Fp8GemmParams& params) {
+  const bool scalars = p.scale_mode == ScaleMode::per_tensor;
   if (p.reads_ab) {
-    const float* factors[] = {buffers.alpha, buffers.scale_a, buffers.scale_b, buffers.scale_d};
+    const float* factors[] = {buffers.alpha, scalars ? buffers.scale_a : nullptr,
+                              scalars ? buffers.scale_b : nullptr, buffers.scale_d};
     for (int i = 0; i < 4; ++i) params.scale_device[i] = factors[i];
   }
   if (p.reads_c) {
     params.beta_device[0] = buffers.beta;
     params.beta_device[1] = buffers.scale_d;
+  }
+  if (p.reads_ab && !scalars) {
+    params.a_scales.data = p.scales_a(buffers);
+    params.b_scales.data = p.scales_b(buffers);
   }
 }
 

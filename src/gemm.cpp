@@ -11,14 +11,15 @@ Target emulator_target() {
   target.device = Device::emulator;
   target.fp8 = kernels::fp8_kernels_emulated();
   target.simt = kernels::simt_kernels_emulated();
+  target.tensor = kernels::tensor_kernels_emulated();
   target.encode = encode_for_emulator;
   return target;
 }
 
 /// A plan for the current GPU; an error of code no_device where it cannot run such kernels.
 Expected<Plan> plan_on_gpu(const Problem& problem, const Options& options) {
-  const Expected<Target> gpu =
-      gpu_target(current_gpu(), kernels::fp8_kernels_gpu(), kernels::simt_kernels_gpu());
+  const Expected<Target> gpu = gpu_target(current_gpu(), kernels::fp8_kernels_gpu(),
+                                          kernels::simt_kernels_gpu(), kernels::tensor_kernels_gpu());
   if (!gpu) return gpu.error();
   return plan_on(*gpu, problem, options);
 }

@@ -7,6 +7,7 @@ std::string fp8_kernel_name(const Fp8KernelId& id) {
                      name_of(id.a) + "_" + name_of(id.b) + "_o" + std::to_string(id.out_bytes) +
                      (id.promoted ? "_promoted" : "_fast");
   if (id.interval != 0) name += "_i" + std::to_string(id.interval);
+  if (id.scales != Scales::none) name += id.scales == Scales::blocks ? "_blocks" : "_vectors";
   if (id.load == Load::copy) name += "_copy";
   return name;
 }

@@ -32,15 +32,21 @@ Status bind(const PlanRequest& request, detail::PlanState& state) {
     state.kernel = *bound;
     return {};
   };
-  return request.problem.family == Family::simt ? keep(bind_simt(request, state.info))
-                                                : keep(bind_fp8(request, state.info));
+  switch (request.problem.family) {
+    case Family::simt:
+      return keep(bind_simt(request, state.info));
+    case Family::tensor:
+      return keep(bind_tensor(request, state.info));
+    default:
+      return keep(bind_fp8(request, state.info));
+  }
 }
 
 }  // namespace
 
 Expected<Target> gpu_target(const Expected<GpuLimits>& gpu, kernels::Fp8KernelTable fp8,
-                            kernels::SimtKernelTable simt) {
-  if (fp8.count + simt.count == 0)
+                            kernels::SimtKernelTable simt, kernels::TensorKernelTable tensor) {
+  if (fp8.count + simt.count + tensor.count == 0)
     return broken(RuleId::device_gpu, "GPU", "no kernels in this build", "the emulated machine");
   if (!gpu) return broken(RuleId::device_gpu, "GPU", gpu.error().message, "the emulated machine");
   Target target;
@@ -48,6 +54,7 @@ Expected<Target> gpu_target(const Expected<GpuLimits>& gpu, kernels::Fp8KernelTa
   target.capability = 10 * gpu->major + gpu->minor;
   target.fp8 = fp8;
   target.simt = simt;
+  target.tensor = tensor;
   target.ordinal = gpu->ordinal;
   target.sms = gpu->sms;
   target.encode = encode_for_gpu;

@@ -9,6 +9,7 @@
 #include "src/gemm_problem.h"
 #include "src/gemm_target.h"
 #include "src/simt_plan.h"
+#include "src/tensor_plan.h"
 #include "tilewright/gemm.h"
 
 namespace tilewright {
@@ -19,14 +20,14 @@ struct PlanState {
   PlanInfo info;
   KernelProblem problem;
   Target target;
-  std::variant<BoundFp8, BoundSimt> kernel;
+  std::variant<BoundFp8, BoundSimt, BoundTensor> kernel;
 };
 
 }  // namespace detail
 
 /// The target of a GPU whose limits (or absence) are known.
 Expected<Target> gpu_target(const Expected<GpuLimits>& gpu, kernels::Fp8KernelTable fp8,
-                            kernels::SimtKernelTable simt);
+                            kernels::SimtKernelTable simt, kernels::TensorKernelTable tensor);
 
 Expected<Plan> plan_on(const Target& target, const Problem& problem, const Options& options);
 

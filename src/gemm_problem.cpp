@@ -26,11 +26,30 @@ Status check_extents(const Problem& p) {
   return {};
 }
 
+bool is_byte(DType t) { return t == DType::s8 || t == DType::u8; }
+bool is_tensor_type(DType t) { return t == DType::f16 || t == DType::bf16 || t == DType::tf32 || is_byte(t); }
+
 Family family_of(const Problem& p) {
-  return p.a.type == DType::f32 || p.b.type == DType::f32 ? Family::simt : Family::fp8;
+  const auto either = [&](auto is) { return is(p.a.type) || is(p.b.type); };
+  if (either([](DType t) { return t == DType::f32; })) return Family::simt;
+  return either(is_tensor_type) ? Family::tensor : Family::fp8;
 }
 
 std::string type_text(DType type) { return std::string("type ") + name_of(type); }
+
+Status check_tensor_types(const Problem& p) {
+  const DType a = p.a.type, b = p.b.type;
+  if (a != b && !(is_byte(a) && is_byte(b))) {
+    const bool a_known = is_tensor_type(a);
+    return broken(RuleId::type_ab, a_known ? "B" : "A", type_text(a_known ? b : a), name_of(a_known ? a : b));
+  }
+  const DType usual = is_byte(a) ? DType::s32 : a == DType::tf32 ? DType::f32 : a;
+  if (p.d.type != usual && p.d.type != DType::f32)
+    return broken(RuleId::type_d_tensor, "D", type_text(p.d.type), name_of(usual));
+  if (p.beta != 0 && p.c.type != p.d.type)
+    return broken(RuleId::type_c_tensor, "C", type_text(p.c.type), name_of(p.d.type));
+  return {};
+}
 
 Status check_types(const Problem& p) {
   if (family_of(p) == Family::simt) {
@@ -40,6 +59,7 @@ Status check_types(const Problem& p) {
       if (type != DType::f32) return broken(RuleId::type_f32, name, type_text(type), "f32");
     return {};
   }
+  if (family_of(p) == Family::tensor) return check_tensor_types(p);
   for (const auto& [name, type] : {std::pair{"A", p.a.type}, std::pair{"B", p.b.type}}) {
     if (type != DType::e4m3 && type != DType::e5m2)
       return broken(RuleId::type_ab, name, type_text(type), "e4m3");
@@ -48,6 +68,56 @@ Status check_types(const Problem& p) {
   if (!wide(p.d.type) && p.d.type != DType::e4m3 && p.d.type != DType::e5m2)
     return broken(RuleId::type_d, "D", type_text(p.d.type), "f16");
   if (p.beta != 0 && !wide(p.c.type)) return broken(RuleId::type_c, "C", type_text(p.c.type), "f16");
+  return {};
+}
+
+Status check_scale_mode(const Problem& p) {
+  if (p.scale_mode == ScaleMode::per_tensor) return {};
+  const std::pair<const char*, DType> types[] = {{"A", p.a.type}, {"B", p.b.type}};
+  for (const auto& [name, type] : types)
+    if (type != DType::e4m3) return broken(RuleId::scale_mode, name, type_text(type), "e4m3");
+  if (bits_of(p.d.type) == 8) return broken(RuleId::scale_mode, "D", type_text(p.d.type), "f16");
+  if (p.scale_mode != ScaleMode::block_1x128_128x128) return {};
+  if (p.accumulation != Accumulation::promoted)
+    return broken(RuleId::scale_promotion, "accumulation", "fast", "promoted");
+  if (p.interval != 4) return broken(RuleId::scale_promotion, "interval", text(p.interval), "4");
+  return {};
+}
+
+/// lines, k_blocks: of the scales. rows_contiguous: of packed ones.
+Expected<ScaleLines> scale_lines(const char* name, const ScaleStrides& s, int64_t lines, int64_t k_blocks,
+                                 int64_t batches, bool lines_contiguous) {
+  ScaleLines out{s.line_stride, s.k_stride, 0};
+  if (out.line_stride == 0 && out.k_stride == 0) {
+    out.line_stride = lines_contiguous ? 1 : k_blocks;
+    out.k_stride = lines_contiguous ? lines : 1;
+  }
+  const bool lines_long = out.line_stride > out.k_stride;
+  if (batches > 1)
+    out.batch_stride =
+        s.batch_stride.value_or(lines_long ? out.line_stride * lines : out.k_stride * k_blocks);
+  const std::pair<const char*, int64_t> strides[] = {
+      {"line stride ", out.line_stride}, {"K stride ", out.k_stride}, {"batch stride ", out.batch_stride}};
+  constexpr int64_t kMost = kMaxStrideBytes / 4 - 1;
+  for (const auto& [word, stride] : strides)
+    if (stride < 0 || stride > kMost)
+      return broken(RuleId::scale_stride, name, word + text(stride), text(stride < 0 ? 0 : kMost));
+  return out;
+}
+
+/// In the caller's order.
+Status set_scales(const Problem& p, KernelProblem& out) {
+  out.scale_mode = p.scale_mode;
+  if (p.scale_mode == ScaleMode::per_tensor) return {};
+  const bool blocks = p.scale_mode == ScaleMode::block_1x128_128x128;
+  const int64_t k_blocks = blocks ? ceil_div(p.k, 128) : 1;
+  const Expected<ScaleLines> a = scale_lines("scale_a", p.a_scales, p.m, k_blocks, p.l, true);
+  if (!a) return a.error();
+  const Expected<ScaleLines> b =
+      scale_lines("scale_b", p.b_scales, blocks ? ceil_div(p.n, 128) : p.n, k_blocks, p.l, !blocks);
+  if (!b) return b.error();
+  out.a_scales = *a;
+  out.b_scales = *b;
   return {};
 }
 
@@ -161,13 +231,14 @@ bool same_strides(const Strides& x, const Strides& y) {
 Status set_operands(const Problem& p, const Strides& a, const Strides& b, KernelProblem& out) {
   out.a = kernel_operand('A', p.a, a, p.m, p.k, p.l);
   out.b = kernel_operand('B', p.b, transposed(b), p.n, p.k, p.l);
-  if (out.family == Family::fp8) {
+  if (out.family != Family::simt && bits_of(p.a.type) != 16) {
     if (Status s = check_k_major(out.a, p.a.layout)) return s;
     if (Status s = check_k_major(out.b, p.b.layout)) return s;
   }
   if (out.exchanged) {
     std::swap(out.a, out.b);
     std::swap(out.m, out.n);
+    std::swap(out.a_scales, out.b_scales);
   }
   return {};
 }
@@ -179,7 +250,8 @@ Status set_c(const Problem& p, const Strides& d, KernelProblem& out) {
   out.c_alignment = p.c.alignment;
   out.in_place_ok = p.c.type == p.d.type && same_strides(*c, d);
   out.c = out.exchanged ? transposed(*c) : *c;
-  if (out.family == Family::fp8 && !contiguous_columns(out.c)) {
+  const bool any_layout = out.family == Family::simt || out.scale_mode == ScaleMode::block_1x128_128x128;
+  if (!any_layout && !contiguous_columns(out.c)) {
     const bool row_major = p.d.layout == Layout::row_major;
     return broken(RuleId::layout_c, "C", row_major ? "layout column_major" : "layout row_major",
                   row_major ? "row_major" : "column_major");
@@ -194,6 +266,7 @@ KernelProblem KernelProblem::flipped() const {
   out.exchanged = !exchanged;
   std::swap(out.m, out.n);
   std::swap(out.a, out.b);
+  std::swap(out.a_scales, out.b_scales);
   out.c = transposed(c);
   out.d = transposed(d);
   return out;
@@ -202,6 +275,7 @@ KernelProblem KernelProblem::flipped() const {
 Expected<KernelProblem> canonical(const Problem& p) {
   if (Status s = check_extents(p)) return *s;
   if (Status s = check_types(p)) return *s;
+  if (Status s = check_scale_mode(p)) return *s;
   const Expected<Strides> a = strides_of("A", p.a, {p.m, p.k, p.l});
   if (!a) return a.error();
   const Expected<Strides> b = strides_of("B", p.b, {p.k, p.n, p.l});
@@ -226,14 +300,17 @@ Expected<KernelProblem> canonical(const Problem& p) {
   out.beta = out.reads_c ? static_cast<float>(double{p.beta} * p.scale_d) : 0.0f;
   out.d_type = p.d.type;
   out.d_alignment = p.d.alignment;
-  out.exchanged = !contiguous_columns(*d);
+  if (Status s = set_scales(p, out)) return *s;
+  // The scales of blocks of A and B are not alike, so that these cannot change places.
+  out.exchanged = !contiguous_columns(*d) && p.scale_mode != ScaleMode::block_1x128_128x128;
   out.d = out.exchanged ? transposed(*d) : *d;
   if (out.reads_c)
     if (Status s = set_c(p, *d, out)) return *s;
   if (Status s = set_operands(p, *a, *b, out)) return *s;
   // TMA cuts a store at the end of a row of D in units of 16 bytes, not of elements.
   const int64_t size = size_of(p.d.type);
-  out.d_bulk = out.n * size % 16 == 0 && bulk(out.m, out.d.row, out.l, out.d.batch, size, p.d.alignment);
+  out.d_bulk = contiguous_columns(out.d) && out.n * size % 16 == 0 &&
+               bulk(out.m, out.d.row, out.l, out.d.batch, size, p.d.alignment);
   return out;
 }
 

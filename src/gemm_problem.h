@@ -12,7 +12,7 @@ struct Strides {
   int64_t row = 0, column = 0, batch = 0;
 };
 
-/// A or B of a kernel: `rows` rows of K elements in each batch. FP8: K is contiguous.
+/// A or B of a kernel: `rows` rows of K elements in each batch. FP8, TF32, integers: K is contiguous.
 struct KernelOperand {
   char name = 'A';  // as the caller knows it
   DType type{};
@@ -22,17 +22,28 @@ struct KernelOperand {
   bool bulk_along_k = false, bulk_along_rows = false;
 };
 
+/// Of the scales of A or B, in elements.
+struct ScaleLines {
+  int64_t line_stride = 0, k_stride = 0, batch_stride = 0;
+};
+
 /// Which planner and kernels a problem belongs to.
-enum class Family : uint8_t { fp8, simt };
+enum class Family : uint8_t {
+  fp8,     // e4m3 and e5m2 on tensor cores, with promotion
+  simt,    // f32 on the ordinary cores
+  tensor,  // f16, bf16, tf32, s8 and u8 on tensor cores
+};
 
 struct KernelProblem {
   Family family = Family::fp8;
   bool exchanged = false;  // the caller's D is column-major: A and B, M and N have changed places
+  ScaleMode scale_mode = ScaleMode::per_tensor;  // blocks: never exchanged
+  ScaleLines a_scales, b_scales;                 // in the order that the kernel takes them
   int64_t m = 0, n = 0, k = 0, l = 0;
   KernelOperand a, b;
   DType c_type{}, d_type{};
-  Strides c;  // FP8: columns are contiguous, as D's are
-  Strides d;  // columns are contiguous, unless flipped
+  Strides c;  // but for f32 and block scales: columns are contiguous, as D's are
+  Strides d;  // columns are contiguous, unless flipped, or a column-major one of block scales
   bool d_bulk = false;
   bool in_place_ok = false;  // C and D have the same type and strides
   int c_alignment = 1, d_alignment = 1;
@@ -42,6 +53,8 @@ struct KernelProblem {
   /// Of the caller's operands, the one that the kernel takes as its A, and B.
   const void* pointer_a(const Buffers& buffers) const { return exchanged ? buffers.b : buffers.a; }
   const void* pointer_b(const Buffers& buffers) const { return exchanged ? buffers.a : buffers.b; }
+  const float* scales_a(const Buffers& b) const { return exchanged ? b.scale_b : b.scale_a; }
+  const float* scales_b(const Buffers& b) const { return exchanged ? b.scale_a : b.scale_b; }
 
   /// The same with A and B, M and N exchanged: D^T = B^T A^T. Its D has contiguous rows.
   KernelProblem flipped() const;

@@ -14,6 +14,8 @@ enum class RuleId {
   type_c,
   type_d,
   type_f32,
+  type_d_tensor,
+  type_c_tensor,
   layout_k_major,
   layout_c,
   ld_length,
@@ -27,6 +29,7 @@ enum class RuleId {
   tile_built,
   cluster_shape,
   cluster_copy,
+  cluster_built,
   cluster_resident,
   swizzle_value,
   stages_value,
@@ -45,6 +48,9 @@ enum class RuleId {
   pointer_in_place,
   pointer_workspace,
   scale_device,
+  scale_mode,
+  scale_promotion,
+  scale_stride,
 };
 
 /// "subject: found, but <text of the rule>; nearest legal: nearest".

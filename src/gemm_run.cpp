@@ -8,16 +8,18 @@ namespace {
 
 using detail::PlanState;
 
-Status check_pointer(char name, const void* pointer, int64_t alignment) {
-  const std::string subject(1, name);
+/// `promised`: by Operand::alignment, which a plan could promise less of.
+Status check_pointer(const std::string& subject, const void* pointer, int64_t alignment,
+                     bool promised = true) {
   if (pointer == nullptr) return broken(RuleId::pointer_null, subject, "null", "memory of the plan's device");
   const auto past =
       static_cast<int64_t>(reinterpret_cast<uintptr_t>(pointer) % static_cast<uintptr_t>(alignment));
   if (past == 0) return {};
-  return broken(RuleId::pointer_alignment, subject,
-                "address is " + std::to_string(past) + " modulo " + std::to_string(alignment),
-                "a multiple of " + std::to_string(alignment) + ", or a plan whose Operand::alignment is " +
-                    std::to_string(past & -past));
+  return broken(
+      RuleId::pointer_alignment, subject,
+      "address is " + std::to_string(past) + " modulo " + std::to_string(alignment),
+      "a multiple of " + std::to_string(alignment) +
+          (promised ? ", or a plan whose Operand::alignment is " + std::to_string(past & -past) : ""));
 }
 
 Status check_pointers(const PlanState& s, const Buffers& buffers) {
@@ -25,19 +27,23 @@ Status check_pointers(const PlanState& s, const Buffers& buffers) {
   if (p.reads_ab) {
     const KernelOperand& a = p.exchanged ? p.b : p.a;
     const KernelOperand& b = p.exchanged ? p.a : p.b;
-    if (Status e = check_pointer('A', buffers.a, a.alignment)) return e;
-    if (Status e = check_pointer('B', buffers.b, b.alignment)) return e;
+    if (Status e = check_pointer("A", buffers.a, a.alignment)) return e;
+    if (Status e = check_pointer("B", buffers.b, b.alignment)) return e;
+    if (p.scale_mode != ScaleMode::per_tensor) {
+      if (Status e = check_pointer("scale_a", buffers.scale_a, sizeof(float), false)) return e;
+      if (Status e = check_pointer("scale_b", buffers.scale_b, sizeof(float), false)) return e;
+    }
     if (buffers.d != nullptr && (buffers.d == buffers.a || buffers.d == buffers.b))
       return broken(RuleId::pointer_in_place, "D",
                     buffers.d == buffers.a ? "the address of A" : "the address of B", "memory of its own");
   }
   if (p.reads_c) {
-    if (Status e = check_pointer('C', buffers.c, p.c_alignment)) return e;
+    if (Status e = check_pointer("C", buffers.c, p.c_alignment)) return e;
     if (buffers.c == buffers.d && !p.in_place_ok)
       return broken(RuleId::pointer_in_place, "D", "the address of a C of another type or stride",
                     "C's type and strides, or memory of its own");
   }
-  return check_pointer('D', buffers.d, p.d_alignment);
+  return check_pointer("D", buffers.d, p.d_alignment);
 }
 
 Status check_workspace(const PlanState& s, const Buffers& buffers) {
@@ -52,7 +58,7 @@ Status check_workspace(const PlanState& s, const Buffers& buffers) {
 }
 
 Status check_scalars(const PlanState& s, const Buffers& buffers) {
-  if (s.problem.family != Family::simt) return {};
+  if (s.problem.family == Family::fp8) return {};
   const std::pair<const char*, const float*> scales[] = {
       {"scale_a", buffers.scale_a}, {"scale_b", buffers.scale_b}, {"scale_d", buffers.scale_d}};
   for (const auto& [name, pointer] : scales)
@@ -80,6 +86,8 @@ Status Plan::run(const Buffers& buffers, void* stream) const {
 
   if (const auto* fp8 = std::get_if<detail::BoundFp8>(&s.kernel))
     return run_fp8(s.target, s.problem, *fp8, buffers, stream);
+  if (const auto* tensor = std::get_if<detail::BoundTensor>(&s.kernel))
+    return run_tensor(s.problem, *tensor, buffers, stream);
   return run_simt(s.target, std::get<detail::BoundSimt>(s.kernel), buffers, stream);
 }
 

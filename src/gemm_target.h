@@ -3,6 +3,7 @@
 
 #include "src/gemm_problem.h"
 #include "src/simt_kernel_table.h"
+#include "src/tensor_kernel_table.h"
 #include "tilewright/gemm.h"
 #include "tilewright/mainloop/fp8_gemm_params.h"
 #include "tilewright/tensor_map.h"
@@ -17,6 +18,7 @@ struct Target {
   int sms = 0;          // 0: as many as give every CTA three tiles (the emulated machine)
   kernels::Fp8KernelTable fp8;
   kernels::SimtKernelTable simt;
+  kernels::TensorKernelTable tensor;
   Expected<TensorMap> (*encode)(const TensorMapSpec&) = nullptr;
   /// The calling thread's GPU; null when there is only one machine.
   Expected<int> (*current_ordinal)() = nullptr;

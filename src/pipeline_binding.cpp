@@ -54,7 +54,7 @@ pipeline_status check_extents(const OperandView& v, char name) {
 
 // One byte stride: a multiple of the alignment, below the limit.
 pipeline_status check_stride(int64_t elements, const OperandRules& rules, const char* what) {
-  const int size = bytes_of(rules.element);
+  const int size = rules.element_bytes();
   const int64_t bytes = elements * size;
   if (bytes % rules.alignment != 0) {
     return failure(Code::alignment_unfulfilled, rules.name, ": ", what, ' ', elements, " (", bytes,
@@ -79,10 +79,9 @@ pipeline_status check_operand(const OperandView& v, const OperandRules& rules) {
                    " needs 1");
   }
   if (s.other > 1 && s.ld < s.contiguous) {
-    return failure(
-        Code::leading_dimension_too_small, rules.name, ": leading dimension ", s.ld, " with ", s.contiguous,
-        ' ', contiguous, "; the nearest legal value is ",
-        round_up(s.contiguous * bytes_of(rules.element), rules.alignment) / bytes_of(rules.element));
+    return failure(Code::leading_dimension_too_small, rules.name, ": leading dimension ", s.ld, " with ",
+                   s.contiguous, ' ', contiguous, "; the nearest legal value is ",
+                   round_up(s.contiguous * rules.element_bytes(), rules.alignment) / rules.element_bytes());
   }
   const auto address = reinterpret_cast<uintptr_t>(v.data);
   if (address == 0 || address % static_cast<uintptr_t>(rules.alignment) != 0) {
@@ -122,7 +121,7 @@ TmaType tma_type(Element e) {
 
 TensorMapSpec map_spec(const OperandView& v, const OperandRules& rules) {
   const Strided s = strided(v, rules.order);
-  const auto size = static_cast<uint64_t>(bytes_of(rules.element));
+  const auto size = static_cast<uint64_t>(rules.element_bytes());
   const tiles::OperandLayout& l = rules.layout;
   TensorMapSpec spec;
   spec.base = const_cast<void*>(v.data);

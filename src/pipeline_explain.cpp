@@ -55,6 +55,23 @@ std::string stage_text(const Facts& f) {
   return std::to_string(detail::plan_of(f).stage_bytes) + " bytes a stage: not even one pipeline stage fits";
 }
 
+std::string mma_sync_warps_text(const Facts& f) {
+  return std::to_string(f.threads / 32) + " warps over " + std::to_string(f.m) + " x " + std::to_string(f.n);
+}
+
+std::string mma_sync_registers_text(const Facts& f) {
+  const tiles::MmaSyncPlan p = detail::mma_sync_plan_of(f);
+  return std::to_string(p.live_registers) + " registers: " + std::to_string(p.accumulators) +
+         " accumulators and " + std::to_string(p.live_registers - p.accumulators) + " of operands; " +
+         std::to_string(p.thread_registers) + " may be used";
+}
+
+std::string mma_sync_stage_text(const Facts& f) {
+  const tiles::MmaSyncPlan p = detail::mma_sync_plan_of(f);
+  return std::to_string(p.stage_bytes) + " bytes a stage of " + std::to_string(p.shared_limit) +
+         ": not even one pipeline stage fits";
+}
+
 std::string cluster_text(const Facts& f) {
   return "BlocksPerCluster<" + std::to_string(f.cluster_m) + ", " + std::to_string(f.cluster_n) + ">()";
 }

@@ -51,6 +51,19 @@ void dequantise(const MatrixView& view, int64_t batch, int64_t row, int64_t rows
   });
 }
 
+// values[i * line_width + j * k_width] *= the scale of element k + j of line `line` + i; magnitudes too.
+void apply_scales(const ScaleView& scales, int64_t batch, int64_t line, int64_t lines, int64_t line_width,
+                  int64_t k, int64_t depth, int64_t k_width, double* values, double* magnitudes) {
+  if (scales.data == nullptr) return;
+  for (int64_t i = 0; i < lines; ++i) {
+    for (int64_t j = 0; j < depth; ++j) {
+      const double scale = scales.at(batch, line + i, k + j);
+      values[i * line_width + j * k_width] *= scale;
+      magnitudes[i * line_width + j * k_width] *= std::fabs(scale);
+    }
+  }
+}
+
 void multiply_panel(Scratch& s, int64_t rows, int64_t depth) {
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < kColumns; c += kLanes) {
@@ -80,6 +93,8 @@ void reference_tile(const ReferenceGemm& g, int64_t batch, int64_t row, int64_t 
     const int64_t depth = std::min(kDepth, g.k - k);
     dequantise(g.a, batch, row, rows, k, depth, kDepth, s.a.data(), s.a_magnitude.data());
     dequantise(g.b, batch, k, depth, column, columns, kColumns, s.b.data(), s.b_magnitude.data());
+    apply_scales(g.a_scales, batch, row, rows, kDepth, k, depth, 1, s.a.data(), s.a_magnitude.data());
+    apply_scales(g.b_scales, batch, column, columns, 1, k, depth, kColumns, s.b.data(), s.b_magnitude.data());
     multiply_panel(s, rows, depth);
   }
   for (int64_t r = 0; r < rows; ++r) {
@@ -143,6 +158,15 @@ AccumulationBound wgmma_f32_bound(DType type, int64_t k, int64_t interval) {
   return {relative + reference_error(k), static_cast<double>(mmas) * 0x1p-133, NumericTraits<float>::max};
 }
 
+AccumulationBound block_scaled_bound(DType type, int64_t k, double greatest) {
+  constexpr int64_t kInterval = 4, kGroup = 32 * kInterval;
+  AccumulationBound bound = wgmma_f32_bound(type, k, kInterval);
+  const auto groups = static_cast<double>((k + kGroup - 1) / kGroup);
+  bound.relative += f32_roundings(groups + 1) - f32_roundings(groups - 1);
+  bound.absolute = bound.absolute * greatest + groups * 0x1p-149;
+  return bound;
+}
+
 AccumulationBound wgmma_f16_bound(DType type, int64_t k) {
   const bool fp8 = type == DType::e4m3 || type == DType::e5m2;
   const int64_t products = fp8 ? 32 : 16;
@@ -180,7 +204,11 @@ Expectation expect(const ReferenceGemm& g, const ComparisonRules& rules, double 
   e.error = scale * std::fabs(g.alpha) * (bound.relative * sum + bound.absolute);
   const bool exact = bound.relative == 0 && g.alpha == 1 && g.beta == 0 && g.scale_d == 1 && sum < 0x1p24;
   // At most eight roundings of the factors, of each product and of the sum; tiny ones may be subnormal.
-  if (!exact) e.error += 0x1p-21 * scale * (product + beta_c) + 0x1p-147 * std::max(1.0, scale);
+  if (rules.wide_epilogue) {
+    e.error += 0x1p-49 * scale * (product + beta_c);
+  } else if (!exact) {
+    e.error += 0x1p-21 * scale * (product + beta_c) + 0x1p-147 * std::max(1.0, scale);
+  }
   return e;
 }
 

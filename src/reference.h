@@ -22,18 +22,33 @@ struct MatrixView {
   }
 };
 
-/// D = scale_d * (alpha * A B + beta * C). A is m x k, B is k x n, C is m x n. Input scales belong into
-/// alpha. C is read only when beta is not zero, A and B only when alpha and k are not.
+/// Factors of the elements of A or B: that of element k of a line (a row of A, a column of B) is
+/// data[batch * batch_stride + line / lines * line_stride + k / depth * k_stride]. No data: none.
+struct ScaleView {
+  const float* data = nullptr;
+  int64_t lines = 1, depth = 1;  // elements that share a factor, along each
+  int64_t line_stride = 0, k_stride = 0, batch_stride = 0;
+
+  double at(int64_t batch, int64_t line, int64_t k) const {
+    return data[batch * batch_stride + line / lines * line_stride + k / depth * k_stride];
+  }
+};
+
+/// D = scale_d * (alpha * A B + beta * C). A is m x k, B is k x n, C is m x n. Scales of A and B as a whole
+/// belong into alpha. C is read only when beta is not zero, A, B and their scales only when alpha and k are
+/// not.
 struct ReferenceGemm {
   int64_t m = 0, n = 0, k = 0, batches = 1;
   MatrixView a, b, c;
   double alpha = 1, beta = 0, scale_d = 1;
   int threads = 0;  // 0: one for each core
+  ScaleView a_scales{}, b_scales{};
 };
 
 /// Computes D into d and S into abs_sum (may be null), both dense [batch][m][n].
 ///
-/// S = sum over k of |a~| |b~| measures what accumulation errors are proportional to. For types a tensor core
+/// S = sum over k of |a~| |b~|, times the scales' magnitudes, measures what accumulation errors are
+/// proportional to. For types a tensor core
 /// multiplies in floating point (8-bit to tf32), |x~| is 2^e with the exponent e that the tensor core gives
 /// x, or |x| if that is more: |x| for a normal number, the least normal one for a subnormal, 2^-126 for zero.
 /// For all other types |x~| = |x|.
@@ -73,6 +88,12 @@ struct AccumulationBound {
 /// `type`: e4m3 or e5m2 (either, for mixed operands), f16, bf16, tf32. k, interval >= 0.
 AccumulationBound wgmma_f32_bound(DType type, int64_t k, int64_t interval);
 
+/// As wgmma_f32_bound with interval 4, when each group's result is multiplied by the product of two FP32
+/// scales in the FP32 addition that promotes it (the first group: before it is written). That product and the
+/// first multiplication round too, so that a group sees at most G + 1 roundings. `greatest`: of the products'
+/// magnitudes; none of them may leave FP32's range of normal numbers.
+AccumulationBound block_scaled_bound(DType type, int64_t k, double greatest);
+
 /// The same for f16 accumulators and no promotion, type e4m3, e5m2 or f16. Each step rounds to nearest, 2^-11
 /// of |sum|, which may also push |c| up: Q grows by 1 + 2^-11 a step. Subnormal c and results add less than
 /// 2^-21 a step.
@@ -86,10 +107,11 @@ AccumulationBound exact_bound();
 
 // ---- comparison
 
-/// How D was made from the sums, for compare(). Epilogue arithmetic in FP32.
+/// How D was made from the sums, for compare().
 struct ComparisonRules {
   AccumulationBound accumulation;
-  bool saturate = true;  // overflow of an 8-bit or 16-bit D
+  bool saturate = true;        // overflow of an 8-bit or 16-bit D
+  bool wide_epilogue = false;  // epilogue arithmetic in FP64 instead of FP32
 };
 
 struct Comparison {

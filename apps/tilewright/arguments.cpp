@@ -24,6 +24,14 @@ Expected<int> parse_word(std::string_view option, const std::string& text,
   return bad_option(option, text, "one of " + list);
 }
 
+/// The type of D when none is named.
+DType usual_output(DType a, DType b) {
+  const auto either = [&](DType t) { return a == t || b == t; };
+  if (either(DType::f32) || either(DType::tf32)) return DType::f32;
+  if (either(DType::s8) || either(DType::u8)) return DType::s32;
+  return either(DType::bf16) ? DType::bf16 : DType::f16;
+}
+
 }  // namespace
 
 std::string both_spellings(std::string_view name) {
@@ -62,11 +70,15 @@ void ProblemArguments::add_to(CLI::App& app) {
       "--mnkl", mnkl,
       "Extents M,N,K,L. Default: 4096,4096,4096,1 on a GPU, 512,512,512,1 emulated; f32: 256,256,64,1");
   app.add_option("--mnk", mnk, "Extents M,N,K of one batch")->excludes("--mnkl");
-  app.add_option("--dtype", dtype, "Type of A and B: e4m3, e5m2, or both as A:B (e4m3:e5m2); or f32")
+  app.add_option("--dtype", dtype,
+                 "Type of A and B: e4m3, e5m2, f16, bf16, tf32 (FP32 in memory), s8, u8 or f32; A:B for two "
+                 "(e4m3:e5m2, "
+                 "s8:u8)")
       ->capture_default_str();
-  app.add_option(both_spellings("c_dtype"), c_dtype,
-                 "Type of D: Float16, Float32, BFloat16, Float8E4M3FN, Float8E5M2. Default: Float16, for f32 "
-                 "operands Float32");
+  app.add_option(
+      both_spellings("c_dtype"), c_dtype,
+      "Type of D: Float16, Float32, BFloat16, Float8E4M3FN, Float8E5M2, Int32. Default: that of the "
+      "operands for f16, bf16 and f32, Float32 for tf32, Int32 for integers, else Float16");
   app.add_option(both_spellings("a_major"), a_major, "Contiguous dimension of A: k or m")
       ->capture_default_str();
   app.add_option(both_spellings("b_major"), b_major, "Contiguous dimension of B: k or n")
@@ -122,8 +134,7 @@ Expected<Problem> ProblemArguments::problem() const {
   if (!a) return a.error();
   const Expected<DType> b = colon == std::string::npos ? a : parse_dtype(dtype.substr(colon + 1));
   if (!b) return b.error();
-  const char* const usual_output = *a == DType::f32 || *b == DType::f32 ? "Float32" : "Float16";
-  const Expected<DType> d = parse_dtype(c_dtype.empty() ? usual_output : c_dtype);
+  const Expected<DType> d = c_dtype.empty() ? Expected<DType>(usual_output(*a, *b)) : parse_dtype(c_dtype);
   if (!d) return d.error();
   if (Status s = set_layouts(p)) return *s;
   const Expected<int> sums = parse_word("accumulation", accumulation, {"promoted", "fast"});

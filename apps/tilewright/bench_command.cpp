@@ -31,7 +31,7 @@ struct BenchArguments {
 
 void BenchArguments::add_to(CLI::App& app) {
   app.add_option("--suite", suite,
-                 "headline (five shapes; f32: ten) or all (eleven; f32: with the eight layouts)")
+                 "headline (five shapes; f32: ten) or all (eleven; f32, f16, bf16: with layouts)")
       ->check(CLI::IsMember({"headline", "all"}))
       ->capture_default_str();
   app.add_option("--shapes", shapes,
@@ -42,9 +42,9 @@ void BenchArguments::add_to(CLI::App& app) {
       "--configs", configs,
       "Instead of the planner's choice: configurations TILE[/CLUSTER[/SWIZZLE[/STAGES]]], separated by "
       "commas (128x256/2x1/8,128x128)");
-  app.add_option("--dtype", problem.dtype, "Type of A and B, or f32 of all")->capture_default_str();
+  app.add_option("--dtype", problem.dtype, "Type of A and B, as for gemm")->capture_default_str();
   app.add_option(both_spellings("c_dtype"), problem.c_dtype,
-                 "Type of D: 16 or 32 bits. Default: Float16, f32: Float32");
+                 "Type of D: 16 or 32 bits. Default: as for gemm");
   app.add_option(both_spellings("mma_promotion_interval"), problem.interval)->capture_default_str();
   app.add_flag(both_spellings("promoted_only"), promoted_only, "Leave our fast accumulation out");
   app.add_flag(both_spellings("no_peers"), no_peers, "Without cuBLASLt");
@@ -152,9 +152,9 @@ Expected<Contender> own_contender(const Plan& plan, const Config& config, bool f
   return c;
 }
 
-/// Kinds of accumulation to measure: f32 has one.
+/// Kinds of accumulation to measure: all but FP8 have one.
 std::vector<bool> fast_or_not(const Problem& p, bool promoted_only) {
-  if (p.a.type == DType::f32 || promoted_only) return {false};
+  if (!is_fp8(p.a.type) || promoted_only) return {false};
   return {false, true};
 }
 
@@ -165,6 +165,10 @@ Status add_peers(const Bench& bench, const Problem& problem, const BenchOperands
   for (const bool fast : fast_or_not(problem, false)) {
     Expected<Contender> peer =
         fastest_cublaslt(*bench.cublaslt, problem, fast, operands, bench.workspace, bench.one, bench.stream);
+    if (!peer && peer.error().code == ErrorCode::not_supported) {
+      fmt::print("{}\n", peer.error().message);
+      continue;
+    }
     if (!peer) return peer.error();
     contenders.push_back(std::move(*peer));
   }
@@ -253,9 +257,9 @@ Expected<int> run_bench(const BenchArguments& args) {
              gpu->name, driver_version(*gpu), gpu->toolkit, library, args.method.rounds, args.method.bursts);
   fmt::print("{:<18} {:<9} {:<40} {:>10} {:>8}{}\n", "M x N x K", "sums", "kernel, cluster, swizzle", "us",
              "TFLOPS",
-             !bench->cublaslt                               ? ""
-             : shapes->front().problem.a.type == DType::f32 ? "     ratio  error / cuBLASLt's"
-                                                            : "  accurate      fast");
+             !bench->cublaslt                         ? ""
+             : is_fp8(shapes->front().problem.a.type) ? "  accurate      fast"
+                                                      : "     ratio");
   nlohmann::json result{{"device", gpu->name},
                         {"driver", driver_version(*gpu)},
                         {"toolkit", gpu->toolkit},

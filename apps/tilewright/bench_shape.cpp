@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "src/matrix_init.h"
+#include "tilewright/numeric/element.h"
 
 namespace tilewright::cli {
 namespace {
@@ -103,7 +104,8 @@ Status check(const BenchOperands& operands, DType d_type, const GpuStream& strea
 }  // namespace
 
 BenchMethod method_for(DType type, BenchMethod method) {
-  if (type == DType::f32) method.timed_ms = 12;
+  if (type == DType::f32 || type == DType::tf32) method.timed_ms = 12;
+  if (bits_of(type) == 16) method.timed_ms = 6;
   return method;
 }
 
@@ -150,16 +152,10 @@ Expected<std::vector<float>> BenchOperands::download_d(DType type) const {
   std::vector<uint8_t> bytes(d.bytes());
   if (Status s = d.download(bytes.data())) return *s;
   std::vector<float> out(bytes.size() / static_cast<size_t>(bits_of(type) / 8));
-  for (size_t i = 0; i < out.size(); ++i) {
-    if (type == DType::f32) {
-      std::memcpy(&out[i], &bytes[4 * i], 4);
-      continue;
-    }
-    uint16_t code;
-    std::memcpy(&code, &bytes[2 * i], 2);
-    out[i] = type == DType::bf16 ? static_cast<float>(bf16::from_bits(code))
-                                 : static_cast<float>(f16::from_bits(code));
-  }
+  with_type(type, [&](auto t) {
+    for (size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<float>(load_as<decltype(t)>(bytes.data(), static_cast<int64_t>(i)));
+  });
   return out;
 }
 
@@ -204,7 +200,7 @@ Expected<Contender> fastest_cublaslt(const CublasLt& library, const Problem& pro
   if (!matmul) return matmul.error();
   const auto contender = [&](int candidate) {
     Contender c;
-    c.name = problem.a.type == DType::f32 ? "cublaslt" : fast ? "cublaslt_fast" : "cublaslt_accurate";
+    c.name = !is_fp8(problem.a.type) ? "cublaslt" : fast ? "cublaslt_fast" : "cublaslt_accurate";
     c.fast_accumulation = fast;
     c.run = [m = *matmul, candidate, &operands, memory = workspace.data()](int set, void* on) {
       return m.run(candidate, operands.a(set), operands.b(set), operands.d(set), memory, on);

@@ -24,7 +24,7 @@ struct BenchMethod {
   double idle_ms = 90, timed_ms = 1.6, warm_ms = 0.1;
 };
 
-/// The method for a type of operands: FP32 kernels take milliseconds and are not at the power limit.
+/// The method for a type of operands: the slower its products, the longer its bursts.
 BenchMethod method_for(DType type, BenchMethod method);
 
 /// Operands in device memory, as many sets as do not fit in L2 together, with different values.
@@ -39,7 +39,7 @@ class BenchOperands {
   /// FP64 values for set 0; nothing but for f32 operands.
   const std::optional<SampledReference>& reference() const { return reference_; }
   Status poison_d() const;
-  /// D of set 0, as floats. D is f16 or bf16 or f32.
+  /// D of set 0, as floats. D has 16 or 32 bits.
   Expected<std::vector<float>> download_d(DType type) const;
 
  private:

@@ -13,12 +13,12 @@ constexpr const char* kHeadline =
 constexpr const char* kOthers =
     "2048x2048x2048 16384x16384x4096 4096x4096x7168 128x7168x2048 128x4096x7168 64x24576x1536";
 
-// FP32: cubes, an odd one, few rows, a deep one; then every layout.
+// FP32: cubes, an odd one, few rows, a deep one.
 constexpr const char* kF32 =
     "1024x1024x1024 2048x2048x2048 4096x4096x4096 8192x8192x8192 8192x8192x4096 4096x7168x2048 "
     "4097x4095x4093 "
     "128x7168x2048 64x24576x1536 256x256x65536";
-constexpr const char* kF32Layouts =
+constexpr const char* kLayouts =
     "4096x4096x4096:kkn 4096x4096x4096:knn 4096x4096x4096:mkn 4096x4096x4096:mnn 4096x4096x4096:kkm "
     "4096x4096x4096:knm 4096x4096x4096:mkm 4096x4096x4096:mnm";
 
@@ -26,8 +26,12 @@ constexpr const char* kF32Layouts =
 
 std::string bench_suite(DType type, const std::string& suite) {
   const bool f32 = type == DType::f32;
-  const std::string first = f32 ? kF32 : kHeadline;
-  return suite == "all" ? first + " " + (f32 ? kF32Layouts : kOthers) : first;
+  std::string shapes = f32 ? kF32 : kHeadline;
+  if (suite != "all") return shapes;
+  if (!f32) shapes += std::string(" ") + kOthers;
+  // The types whose operands come in every layout.
+  if (f32 || bits_of(type) == 16) shapes += std::string(" ") + kLayouts;
+  return shapes;
 }
 
 std::vector<std::string> split_words(std::string text) {

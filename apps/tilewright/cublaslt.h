@@ -27,8 +27,8 @@ class CublasLt {
 
 constexpr size_t kCublasLtWorkspace = size_t{64} << 20;
 
-/// D = A B, packed operands in the problem's layouts, products and sums in FP32 (f32 operands: never TF32).
-/// 8-bit operands are K-major and have scales of 1 in device memory.
+/// D = A B, packed operands in the problem's layouts; sums in FP32 (f32 operands: products too, never TF32),
+/// of integers in 32-bit integers. FP8 operands are K-major and have scales of 1 in device memory.
 class CublasLtMatmul {
  public:
   /// The first eight candidates of the library's heuristic. Error: it has none.

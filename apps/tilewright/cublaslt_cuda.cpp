@@ -38,6 +38,7 @@ struct CublasLtApi {
 
 struct CublasLtMatmul::State {
   CublasLt library;
+  bool integer = false;   // factors are int32_t
   bool exchanged = true;  // D is row-major, for the library the column-major D^T = B^T A^T
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;  // of the library's first operand, ...
@@ -94,6 +95,12 @@ cudaDataType_t cuda_type(DType type) {
       return CUDA_R_16F;
     case DType::bf16:
       return CUDA_R_16BF;
+    case DType::s8:
+      return CUDA_R_8I;
+    case DType::u8:
+      return CUDA_R_8U;
+    case DType::s32:
+      return CUDA_R_32I;
     default:
       return CUDA_R_32F;
   }
@@ -128,9 +135,12 @@ Status make_layout(const CublasLtApi& api, cublasLtMatrixLayout_t& layout, const
 }
 
 /// one: of the scales; null without any.
-Status make_operation(const CublasLtApi& api, cublasLtMatmulDesc_t& operation, cublasOperation_t first,
-                      cublasOperation_t second, bool fast, const float* one) {
-  cublasStatus_t s = api.desc_create(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+Status make_operation(const CublasLtApi& api, cublasLtMatmulDesc_t& operation, DType type,
+                      cublasOperation_t first, cublasOperation_t second, bool fast, const float* one) {
+  const cublasComputeType_t compute = is_integer(type)      ? CUBLAS_COMPUTE_32I
+                                      : type == DType::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                            : CUBLAS_COMPUTE_32F;
+  cublasStatus_t s = api.desc_create(&operation, compute, is_integer(type) ? CUDA_R_32I : CUDA_R_32F);
   if (s != CUBLAS_STATUS_SUCCESS) return refused("cublasLtMatmulDescCreate", s);
   const int8_t fast_mode = fast ? 1 : 0;
   const struct {
@@ -164,7 +174,8 @@ Status ask_heuristic(const CublasLtApi& api, CublasLtMatmul::State& state) {
                     state.candidates.data(), &found);
   api.preference_destroy(preference);
   state.candidates.resize(static_cast<size_t>(found));
-  if (s != CUBLAS_STATUS_SUCCESS) return refused("cublasLtMatmulAlgoGetHeuristic", s);
+  if (s != CUBLAS_STATUS_SUCCESS && s != CUBLAS_STATUS_NOT_SUPPORTED)
+    return refused("cublasLtMatmulAlgoGetHeuristic", s);
   if (found == 0)
     return Error{ErrorCode::not_supported, "cublaslt", "cuBLASLt has no kernel for this problem"};
   return {};
@@ -206,8 +217,10 @@ Expected<CublasLtMatmul> CublasLtMatmul::create(const CublasLt& library, const P
   LibraryOperand first = library_operand(p.a, p.m, p.k, state->exchanged);
   LibraryOperand second = library_operand(p.b, p.k, p.n, state->exchanged);
   if (state->exchanged) std::swap(first, second);
-  const float* const scales = p.a.type == DType::f32 ? nullptr : device_one;
-  if (Status s = make_operation(api, state->operation, first.operation, second.operation, fast, scales))
+  const float* const scales = is_fp8(p.a.type) ? device_one : nullptr;
+  state->integer = is_integer(p.a.type);
+  if (Status s =
+          make_operation(api, state->operation, p.a.type, first.operation, second.operation, fast, scales))
     return *s;
   if (Status s = make_layout(api, state->a, first, p.l)) return *s;
   if (Status s = make_layout(api, state->b, second, p.l)) return *s;
@@ -222,9 +235,12 @@ Status CublasLtMatmul::run(int candidate, const void* a, const void* b, void* d,
                            void* stream) const {
   const State& st = *state_;
   const CublasLtApi& api = st.library.api();
-  const float alpha = 1, beta = 0;
+  const float one = 1, zero = 0;
+  const int32_t integer_one = 1, integer_zero = 0;
+  const void* const alpha = st.integer ? static_cast<const void*>(&integer_one) : &one;
+  const void* const beta = st.integer ? static_cast<const void*>(&integer_zero) : &zero;
   if (st.exchanged) std::swap(a, b);
-  const cublasStatus_t s = api.matmul(api.handle, st.operation, &alpha, a, st.a, b, st.b, &beta, d, st.d, d,
+  const cublasStatus_t s = api.matmul(api.handle, st.operation, alpha, a, st.a, b, st.b, beta, d, st.d, d,
                                       st.d, &st.candidates[static_cast<size_t>(candidate)].algo, workspace,
                                       kCublasLtWorkspace, static_cast<cudaStream_t>(stream));
   if (s != CUBLAS_STATUS_SUCCESS) return refused("cublasLtMatmul", s);

@@ -7,6 +7,8 @@
 
 #include "arguments.h"
 #include "progress.h"
+#include "src/gemm_bound.h"
+#include "tilewright/numeric/element.h"
 #include "tilewright/numeric/traits.h"
 
 namespace tilewright::cli {
@@ -16,55 +18,19 @@ namespace {
 struct Rounding {
   double relative, absolute;
 };
-template <class T>
-Rounding rounding_of() {
-  return {NumericTraits<T>::epsilon / 2, NumericTraits<T>::min_subnormal / 2};
-}
 Rounding rounding_of(DType type) {
-  switch (type) {
-    case DType::e4m3:
-      return rounding_of<e4m3>();
-    case DType::e5m2:
-      return rounding_of<e5m2>();
-    case DType::f16:
-      return rounding_of<f16>();
-    case DType::bf16:
-      return rounding_of<bf16>();
-    default:
-      return rounding_of<float>();
-  }
-}
-
-double value_at(const MatrixView& view, int64_t index) {
-  switch (view.type) {
-    case DType::e4m3:
-      return static_cast<float>(static_cast<const e4m3*>(view.data)[index]);
-    case DType::e5m2:
-      return static_cast<float>(static_cast<const e5m2*>(view.data)[index]);
-    case DType::f16:
-      return static_cast<float>(static_cast<const f16*>(view.data)[index]);
-    case DType::bf16:
-      return static_cast<float>(static_cast<const bf16*>(view.data)[index]);
-    default:
-      return static_cast<const float*>(view.data)[index];
-  }
+  return with_type(type, [](auto t) -> Rounding {
+    using Traits = NumericTraits<decltype(t)>;
+    if constexpr (std::is_integral_v<decltype(t)>) return {0, 0.5};
+    return {Traits::epsilon / 2, Traits::min_subnormal / 2};
+  });
 }
 
 /// The reference as an element of D's type: what the tolerance is measured from.
 double as_output(double value, DType type, bool saturate) {
-  const auto narrow = static_cast<float>(value);
-  switch (type) {
-    case DType::e4m3:
-      return static_cast<float>(saturate ? e4m3::saturate(narrow) : e4m3(narrow));
-    case DType::e5m2:
-      return static_cast<float>(saturate ? e5m2::saturate(narrow) : e5m2(narrow));
-    case DType::f16:
-      return static_cast<float>(f16(narrow));
-    case DType::bf16:
-      return static_cast<float>(bf16(narrow));
-    default:
-      return narrow;
-  }
+  alignas(8) uint8_t element[8];
+  store_element(element, type, 0, value, saturate && bits_of(type) == 8);
+  return load_element(element, type, 0);
 }
 
 int64_t count_outside_tolerance(const Operands& o, const std::vector<double>& reference, const Tolerance& t) {
@@ -76,7 +42,7 @@ int64_t count_outside_tolerance(const Operands& o, const std::vector<double>& re
     for (int64_t i = 0; i < p.m; ++i)
       for (int64_t j = 0; j < p.n; ++j, ++at) {
         const double want = as_output(reference[at], p.d.type, p.saturate),
-                     got = value_at(d, d.index(b, i, j));
+                     got = load_element(d.data, d.type, d.index(b, i, j));
         const bool both_nan = std::isnan(want) && std::isnan(got);
         if (!both_nan && want != got && !(std::abs(got - want) <= t.absolute + t.relative * std::abs(want)))
           ++failures;
@@ -95,6 +61,8 @@ double bound_of_relative_error(const Problem& p, const AccumulationBound& bound,
   if (d2 == 0) return 0;
   const Rounding rounding = rounding_of(p.d.type);
   const double factor = std::abs(double{p.alpha} * p.scale_a * p.scale_b * p.scale_d);
+  const auto whole = [](double x) { return x == std::floor(x); };
+  if (is_integer(p.d.type) && whole(factor) && whole(double{p.beta} * p.scale_d)) return 0;  // exact
   const double norm = std::sqrt(d2), root_count = std::sqrt(static_cast<double>(reference.size()));
   const double sums = factor * (bound.relative * std::sqrt(s2) + bound.absolute * root_count) / norm;
   return sums + (1 + sums) * rounding.relative + rounding.absolute * root_count / norm;
@@ -146,11 +114,7 @@ Expected<Verdict> judge(const Operands& operands, const std::optional<Tolerance>
     Progress progress("FP64 reference");
     if (Status s = reference_gemm(reference, d.data(), abs_sum.data(), progress.callback())) return *s;
   }
-  const int64_t interval = p.accumulation == Accumulation::promoted ? p.interval : 0;
-  // Kernels saturate 8-bit outputs only.
-  const ComparisonRules rules{
-      p.a.type == DType::f32 ? fma_f32_bound(p.k) : wgmma_f32_bound(p.a.type, p.k, interval),
-      p.saturate && bits_of(p.d.type) == 8};
+  const ComparisonRules rules = comparison_rules(p);
   Verdict verdict;
   Progress progress("comparing");
   verdict.comparison =
@@ -168,9 +132,13 @@ void print_configuration(const Problem& p, const PlanInfo& plan, const std::stri
              long_name_of(p.d.type), p.d.layout == Layout::row_major ? "row-major" : "column-major",
              p.beta == 0 ? "" : fmt::format(", C: {}", long_name_of(p.c.type)));
   fmt::print("A major: {}, B major: {}, C major: {}\n", a_major(p), b_major(p), c_major(p));
-  if (p.a.type == DType::f32) {
+  if (is_integer(p.a.type)) {
+    fmt::print("accumulation: exact, in 32-bit integers\n");
+  } else if (p.a.type == DType::f32) {
     fmt::print("accumulation: FP32, one fused multiply-add after another; parts of K: {} at most\n",
                plan.splits);
+  } else if (!is_fp8(p.a.type)) {
+    fmt::print("accumulation: the tensor core's, in FP32\n");
   } else {
     fmt::print("accumulation: {}, promotion interval: {} MMAs, promotions per element: {}\n",
                accumulation_word(p.accumulation), p.interval, plan.promotions);

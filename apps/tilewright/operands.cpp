@@ -59,11 +59,12 @@ Expected<FileOperand> read_operand(const std::string& path, const char* axes, DT
   out.batches = shape.size() == 3 ? shape[0] : 1;
   out.rows = shape[shape.size() - 2];
   out.k = shape[shape.size() - 1];
-  if (type == DType::f32 && array->type != DType::f32)
+  const DType as_it_is = type == DType::tf32 ? DType::f32 : type;
+  if (!is_fp8(type) && array->type != as_it_is)
     return Error{ErrorCode::io, "file.type",
-                 fmt::format("{}: elements of type {}, but f32 operands come from f32 files", path,
-                             name_of(array->type))};
-  if (array->type == type || (array->type == DType::u8 && type != DType::f32)) {
+                 fmt::format("{}: elements of type {}, but {} operands come from {} files", path,
+                             name_of(array->type), name_of(type), name_of(as_it_is))};
+  if (!is_fp8(type) || array->type == DType::u8) {
     out.codes = std::move(array->bytes);
   } else {
     Expected<QuantisedTensor> quantised =

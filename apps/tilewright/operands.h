@@ -14,7 +14,8 @@ namespace tilewright::cli {
 
 /// Where the values come from.
 struct OperandSource {
-  std::string a_file, b_file;  // .npy: A is (M, K) or (L, M, K), B is (N, K) or (L, N, K); f32 as it is
+  std::string a_file,
+      b_file;  // .npy: A is (M, K) or (L, M, K), B is (N, K) or (L, N, K); other types as they are
   Init init = Init::normal;
   uint64_t seed = 0;
 };

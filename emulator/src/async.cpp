@@ -24,19 +24,20 @@ AsyncOperation& Cluster::new_operation(AsyncKind kind, Thread& issuer) {
   operation.data = std::move(data);
   operation.kind = kind;
   operation.issuer = &issuer;
-  operation.issue_step = launch.step;
+  operation.begin = timeline();
   operation.serial = issuer.operations_issued++;
   return operation;
 }
 
 bool Cluster::executes_early() {
   return launch.options().schedule == SchedulePolicy::adversarial &&
-         (timing_ == Timing::early || (timing_ == Timing::mixed && launch.random.one_in(2)));
+         (earliness_ == Earliness::early || (earliness_ == Earliness::mixed && launch.random.one_in(2)));
 }
 
 void Cluster::submit(AsyncOperation& operation) {
   ++launch.result.statistics.asynchronous_operations;
   operation.due = launch.step + kFairDelay;
+  if (timing_ != nullptr) schedule_timed(operation);
   if (!executes_early()) {
     pending_.push_back(&operation);
     note_start(operation);
@@ -50,6 +51,7 @@ void Cluster::submit(AsyncOperation& operation) {
 void Cluster::drain_wgmma(Thread& thread) {
   AsyncOperation& operation = new_operation(AsyncKind::wgmma, thread);
   operation.warpgroup = thread.group;
+  if (timed()) note_event(thread.time, thread.cta);
   immediate_ = &operation;
   thread.fiber.suspend();
 }
@@ -75,20 +77,22 @@ void Cluster::execute_at(size_t index) {
   AsyncOperation& operation = *pending_[index];
   ++launch.step;
   ++launch.progress;
+  if (timing_ != nullptr) note_event(operation.due, operation.issuer->cta);
   pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(index));
   if (execute_step(operation)) {
     free_operations_.push_back(&operation);
   } else {
-    operation.due = launch.step + kFairDelay;
+    operation.due = timing_ != nullptr ? timing_->store_end(operation.due) : launch.step + kFairDelay;
     pending_.push_back(&operation);
   }
 }
 
 size_t Cluster::choose_operation(bool nobody_runs) {
   if (launch.options().schedule == SchedulePolicy::fair) return 0;
+  if (timing_ != nullptr) return earliest_operation();
   const auto count = static_cast<uint32_t>(pending_.size());
   const uint32_t start = launch.random.below(count);
-  if (!nobody_runs || timing_ != Timing::late || launch.options().schedule == SchedulePolicy::random)
+  if (!nobody_runs || earliness_ != Earliness::late || launch.options().schedule == SchedulePolicy::random)
     return start;
   // As late as legal: what nobody waits for can wait.
   for (uint32_t i = 0; i < count; ++i) {

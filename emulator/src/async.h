@@ -31,9 +31,9 @@ enum class AsyncKind : uint8_t {
 struct AsyncOperation {
   AsyncKind kind = AsyncKind::tensor_load;
   Thread* issuer = nullptr;
-  uint64_t issue_step = 0;
+  uint64_t begin = 0;   // on the timeline
   uint32_t serial = 0;  // among those of its issuer
-  uint64_t due = 0;     // fair schedule: the step at which it executes
+  uint64_t due = 0;     // fair schedule: the step at which it executes; timed: when its step ends
 
   Cta* cta = nullptr;         // of `shared`
   uint32_t shared = 0;        // offset of the destination, or of a store's source

@@ -43,6 +43,7 @@ struct Barrier {
   };
   std::vector<Seen> seen;
   std::vector<Thread*> waiters;
+  uint64_t reached = 0;  // modelled time at which the last phase completed, as its CTA sees it
 
   uint32_t parity() const { return (phase - first_phase) & 1; }
 };
@@ -62,6 +63,7 @@ struct NamedBarrier {
 struct ClusterBarrier {
   uint32_t arrived = 0;
   uint32_t clock = 0, released_clock = 0;
+  uint64_t reached = 0;  // modelled time at which the last phase completed
 };
 
 }  // namespace tilewright::emulator

@@ -85,6 +85,7 @@ void sync_named(Thread& thread, uint32_t id, uint32_t threads) {
   if (arrive_named(thread, id, threads)) {
     finish_named(thread, id);
     cluster.acquire(thread, thread.cta->named[id].clock);
+    cluster.pass_barrier(thread, thread.time);
     return;
   }
   thread.wait_value = id;
@@ -165,6 +166,8 @@ void cluster_arrive(bool relaxed) {
 void Cluster::finish_cluster_barrier() {
   clocks.copy(cluster_barrier.released_clock, cluster_barrier.clock);
   cluster_barrier.arrived = 0;
+  cluster_barrier.reached =
+      now() + (timed() && ctas.size() > 1 ? Timing::clocks(timing_->model().remote_latency) : 0);
   for (Thread& thread : threads) {
     if (!thread.cluster_arrived) continue;
     thread.cluster_arrived = false;
@@ -182,6 +185,7 @@ void cluster_wait() {
   if (skipped(cluster.begin(*thread, Op::cluster_wait))) return;
   if (thread->cluster_waits) {  // the phase has completed meanwhile
     thread->cluster_waits = false;
+    cluster.pass_barrier(*thread, cluster.cluster_barrier.reached);
     cluster.acquire(*thread, cluster.cluster_barrier.released_clock);
     return;
   }

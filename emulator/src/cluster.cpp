@@ -10,7 +10,7 @@ namespace tilewright::emulator {
 
 constinit thread_local Thread* current_thread = nullptr;
 
-Cluster::Cluster(Launch& the_launch, ClusterStorage& storage, uint32_t id, Index3 first_block)
+Cluster::Cluster(Launch& the_launch, ClusterStorage& storage, uint32_t id, Index3 first_block, Ticks start)
     : launch(the_launch), storage_(storage), id_(id) {
   const LaunchConfig& config = launch.config;
   const uint32_t warps_per_cta = (launch.threads_per_cta + kWarpLanes - 1) / kWarpLanes;
@@ -35,9 +35,10 @@ Cluster::Cluster(Launch& the_launch, ClusterStorage& storage, uint32_t id, Index
     const uint64_t share = kRegistersPerMultiprocessor / config.ctas_per_sm;
     cta.free_registers = taken < share ? static_cast<uint32_t>(share - taken) : 0;
   }
+  start_clock(start);
   create_threads();
   const uint64_t seed = launch.options().seed;
-  timing_ = seed % 4 == 0 ? Timing::early : seed % 4 == 1 ? Timing::late : Timing::mixed;
+  earliness_ = seed % 4 == 0 ? Earliness::early : seed % 4 == 1 ? Earliness::late : Earliness::mixed;
   slices_ = launch.options().schedule == SchedulePolicy::adversarial && seed / 4 % 2 == 0;
 }
 
@@ -84,11 +85,11 @@ void Cluster::create_threads() {
     thread.group->threads[thread.index % kGroupThreads] = &thread;
     thread.group->complete = thread.index % kGroupThreads == kGroupThreads - 1 || thread.group->complete;
     tick(thread);
+    thread.time = start_time_;
     thread.stack = reinterpret_cast<uintptr_t>(storage_.stacks.bottom(agent));
     thread.fiber.start(storage_.stacks.bottom(agent), StackArena::usable_bytes(), &Cluster::run_thread,
                        &thread);
-    ready_[warp] |= 1u << thread.lane;
-    ++ready_lanes_;
+    make_ready(thread);
   }
 }
 
@@ -102,6 +103,7 @@ void Cluster::run_thread(void* argument) {
 void Cluster::exit_thread(Thread& thread) {
   check_exit(thread);
   thread.exited = true;
+  end_time_ = std::max(end_time_, thread.time);
   thread.warp->exited_lanes |= 1u << thread.lane;
   thread.group->any_exited = true;
   --live_threads;

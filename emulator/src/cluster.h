@@ -14,6 +14,7 @@
 #include "planted_fault.h"
 #include "shadow.h"
 #include "thread.h"
+#include "timing.h"
 
 namespace tilewright::emulator {
 
@@ -60,8 +61,8 @@ class Cluster {
  public:
   enum class Status : uint8_t { finished, polling, stopped };
 
-  /// `first_block` is the block index of rank 0.
-  Cluster(Launch& launch, ClusterStorage& storage, uint32_t id, Index3 first_block);
+  /// `first_block` is the block index of rank 0; `start`: when it may begin, in modelled time.
+  Cluster(Launch& launch, ClusterStorage& storage, uint32_t id, Index3 first_block, Ticks start);
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
   ~Cluster();
@@ -83,6 +84,24 @@ class Cluster {
   /// Ends the calling fiber: never returns.
   [[noreturn]] void leave(Thread& thread);
   void exit_thread(Thread& thread);
+
+  // ---- modelled time (timed_schedule.cpp); without it the timeline counts machine steps
+  bool timed() const { return timing_ != nullptr; }
+  /// Null unless timed.
+  Timing* timing() { return timing_.get(); }
+  /// Where the running thread is, or the asynchronous operation that executes.
+  Ticks now() const { return current_thread != nullptr ? current_thread->time : event_time_; }
+  uint64_t timeline() const { return timed() ? now() : launch.step; }
+  /// Threads of a meeting go on together, when the last of them has come.
+  void join_times(Thread& thread, const Thread& other) { thread.time = std::max(thread.time, other.time); }
+  /// When a phase that completes now is known in a CTA.
+  Ticks known_at(const Cta& cta) const;
+  void pass_barrier(Thread& thread, Ticks reached);
+  /// An access of the thread, or its share of one of its warp, to shared memory.
+  void charge_shared(Thread& thread, uint32_t bytes);
+  Ticks start_time() const { return start_time_; }
+  /// When its last thread or operation ended.
+  Ticks end_time() const { return end_time_; }
 
   // ---- asynchronous operations (async.cpp)
   AsyncOperation& new_operation(AsyncKind kind, Thread& issuer);
@@ -235,6 +254,20 @@ class Cluster {
   Thread* next_fair();
   Thread* next_random();
   Thread* next_by_priority();
+  void make_ready(Thread& thread);
+
+  // timed_schedule.cpp
+  void start_clock(Ticks start);
+  void queue_timed(const Thread& thread);
+  Thread* next_timed();
+  bool operation_is_next() const;
+  size_t earliest_operation() const;
+  void schedule_timed(AsyncOperation& operation);
+  void note_event(Ticks time, const Cta* cta);
+  Ticks wake_time(const Thread& thread) const;
+  void charge(Thread& thread, Op op);
+  void take_turn(Thread& thread);
+
   bool wants_operation();
   void execute_next(bool nobody_runs);
   void execute_at(size_t index);
@@ -270,7 +303,7 @@ class Cluster {
   uint32_t learn_foreign(Foreign& foreign, const SharedClock& clock, uint32_t agent, uint32_t epoch);
   Foreign& foreign_of(uint32_t cluster);
 
-  enum class Timing : uint8_t { early, late, mixed };
+  enum class Earliness : uint8_t { early, late, mixed };
 
   ClusterStorage& storage_;
   uint32_t id_;
@@ -288,8 +321,21 @@ class Cluster {
   std::vector<Thread*> parked_;  // explorations: before an operation on an mbarrier
   uint64_t polled_at_ = ~0ull;
   uint32_t idle_polls_ = 0;
-  Timing timing_ = Timing::mixed;
+  Earliness earliness_ = Earliness::mixed;
   bool slices_ = false;
+
+  // modelled time
+  struct Ready {
+    Ticks time;
+    uint32_t agent;
+  };
+  static bool later(const Ready& a, const Ready& b) {
+    return a.time != b.time ? a.time > b.time : a.agent > b.agent;
+  }
+  std::unique_ptr<Timing> timing_;
+  std::vector<Ready> ready_queue_;  // a heap
+  Ticks start_time_ = 0, event_time_ = 0, end_time_ = 0;
+  const Cta* event_cta_ = nullptr;  // that issued the operation which executes
 
   std::vector<AsyncOperation*> pending_;
   AsyncOperation* immediate_ = nullptr;  // executes before its issuer goes on

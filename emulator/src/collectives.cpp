@@ -37,6 +37,7 @@ bool meet_warp(Thread& thread, Op op, uint32_t mask) {
   if (meeting == nullptr) meeting = &warp.meetings.emplace_back(WarpMeeting{op, mask, 0});
   meeting->arrived |= 1u << thread.lane;
   if (meeting->arrived == mask) {
+    for_each_lane(thread, mask, [&](const Thread& lane) { cluster.join_times(thread, lane); });
     std::swap(*meeting, warp.meetings.back());
     warp.meetings.pop_back();
     return true;
@@ -71,6 +72,7 @@ bool meet_warpgroup(Thread& thread, Op op) {
   group.meeting = op;
   if (++group.met == kGroupThreads) {
     group.met = 0;
+    for (const Thread* other : group.threads) cluster.join_times(thread, *other);
     return true;
   }
   cluster.block(thread, Wait::warpgroup);

@@ -15,7 +15,7 @@ void trace_copy(Cluster& cluster, const AsyncOperation& operation, const char* n
   Trace* trace = cluster.launch.trace();
   if (trace == nullptr) return;
   const NamedRegion* region = cluster.region_at(*operation.cta, operation.shared);
-  trace->add({name, operation.issuer->cta->number, track, operation.issue_step, cluster.launch.step + 1,
+  trace->add({name, operation.issuer->cta->number, track, operation.begin, cluster.timeline() + 1,
               region != nullptr ? region->name : nullptr, region != nullptr ? region->stage : -1, bytes});
 }
 

@@ -143,7 +143,12 @@ const char* name_of(Op op) { return op < Op::count_ ? kOpNames[static_cast<size_
 const FaultSpec* Cluster::begin(Thread& thread, Op op, uint32_t address, uint32_t other) {
   if (launch.stopped) leave(thread);
   thread.accesses = 0;
-  yield_point(thread);
+  thread.frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  if (timed()) {
+    charge(thread, op);
+  } else {
+    yield_point(thread);
+  }
   park(thread, op, address);
   const std::optional<FaultSpec>& planted = launch.options().fault;
   const bool hit = planted && planted->op == op && selects(*planted, *this, thread, address, other);

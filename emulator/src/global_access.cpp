@@ -115,6 +115,16 @@ uint64_t apply(void* address, uint64_t operand, uint64_t compare, AtomicOp op) {
 
 }  // namespace
 
+namespace {
+
+// The answer comes from L2.
+void charge_round_trip(Thread& thread) {
+  const Timing* timing = thread.cluster->timing();
+  if (timing != nullptr) thread.time += Timing::clocks(timing->model().l2_latency);
+}
+
+}  // namespace
+
 uint64_t load_acquire(const void* address, uint32_t bytes, Scope) {
   Thread* thread = current_thread;
   if (thread == nullptr) return load_value(address, bytes);
@@ -124,6 +134,7 @@ uint64_t load_acquire(const void* address, uint32_t bytes, Scope) {
   // Reading the same variable again is polling: others go first.
   if (thread->polled == address) cluster.poll(*thread);
   thread->polled = address;
+  charge_round_trip(*thread);
   if (!skipped(fault)) acquire_variable(*thread, reinterpret_cast<uintptr_t>(address));
   return load_value(address, bytes);
 }
@@ -149,6 +160,7 @@ uint64_t atomic(void* address, uint64_t operand, uint64_t compare, AtomicType ty
   // A failing compare-and-swap is how locks poll.
   if (op == AtomicOp::compare_exchange && thread->polled == address) cluster.poll(*thread);
   thread->polled = op == AtomicOp::compare_exchange ? address : nullptr;
+  charge_round_trip(*thread);
   acquire_variable(*thread, reinterpret_cast<uintptr_t>(address));
   uint64_t old = 0;
   switch (type) {

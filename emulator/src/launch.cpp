@@ -68,11 +68,23 @@ void Launch::file(Report report) {
 std::vector<uint32_t> Launch::start_order(uint32_t clusters) {
   std::vector<uint32_t> order(clusters);
   std::iota(order.begin(), order.end(), 0u);
-  if (options().schedule == SchedulePolicy::fair) return order;
+  if (options().schedule == SchedulePolicy::fair || options().schedule == SchedulePolicy::timed) return order;
   for (size_t i = order.size(); i > 1; --i) {
     std::swap(order[i - 1], order[random.below(static_cast<uint32_t>(i))]);
   }
   return order;
+}
+
+// When each place for a cluster is free, in modelled time. A grid that is not timed has one.
+std::vector<Ticks> Launch::free_multiprocessors() const {
+  const uint32_t places = options().multiprocessors * config.ctas_per_sm / ctas_per_cluster;
+  return std::vector<Ticks>(options().schedule == SchedulePolicy::timed ? std::max(places, 1u) : 1, 0);
+}
+
+void Launch::note_end(Ticks end) {
+  const ClockModel model = clock_model(options().chip);
+  result.statistics.clocks = static_cast<double>(end) / Timing::clocks(1);
+  result.statistics.nanoseconds = Timing::nanoseconds(model, end);
 }
 
 bool Launch::run() {
@@ -83,8 +95,10 @@ bool Launch::run() {
   struct Running {
     std::unique_ptr<ClusterStorage> storage;
     std::unique_ptr<Cluster> cluster;
+    size_t place = 0;  // in `free`
   };
   std::vector<Running> running;
+  std::vector<Ticks> free = free_multiprocessors();
   size_t started = 0;
   const auto start_next = [&] {
     Running next;
@@ -101,7 +115,9 @@ bool Launch::run() {
     const uint32_t id = order[started++];
     const Index3 first_block{id % across * config.cluster.x, id / across % down * config.cluster.y,
                              id / across / down * config.cluster.z};
-    next.cluster = std::make_unique<Cluster>(*this, *next.storage, id, first_block);
+    const auto first_free = std::min_element(free.begin(), free.end());
+    next.place = static_cast<size_t>(first_free - free.begin());
+    next.cluster = std::make_unique<Cluster>(*this, *next.storage, id, first_block, *first_free);
     running.push_back(std::move(next));
     ++result.statistics.clusters;
     return true;
@@ -115,6 +131,7 @@ bool Launch::run() {
       const Cluster::Status status = running[i].cluster->run();
       moved = moved || progress != before;
       if (status != Cluster::Status::finished) continue;
+      free[running[i].place] = running[i].cluster->end_time();
       running[i].cluster.reset();
       machine.free_storage.push_back(std::move(running[i].storage));
       running.erase(running.begin() + static_cast<ptrdiff_t>(i--));
@@ -128,6 +145,7 @@ bool Launch::run() {
       stopped = true;
     }
   }
+  note_end(*std::max_element(free.begin(), free.end()));
   for (Running& left : running) machine.free_storage.push_back(std::move(left.storage));
   return true;
 }

@@ -70,6 +70,8 @@ struct Launch {
 
  private:
   std::vector<uint32_t> start_order(uint32_t clusters);
+  std::vector<uint64_t> free_multiprocessors() const;
+  void note_end(uint64_t end);
 
   const MachineOptions& options_;
 };

@@ -68,7 +68,9 @@ Expected<LaunchResult> Machine::launch(const LaunchConfig& config, void (*body)(
   if (std::optional<Error> error = check(config)) return *std::move(error);
   if (current_thread != nullptr) return refuse("launch.from_kernel", "a kernel cannot launch a kernel");
   state_->memory.forget_accesses();
-  state_->trace.clear();
+  const MachineOptions& options = state_->options;
+  const bool timed = options.schedule == SchedulePolicy::timed && options.explorer == nullptr;
+  state_->trace.start(timed ? Timing::nanoseconds(clock_model(options.chip), 1) / 1000 : 1);
   Launch launch(*state_, config, body, closure);
   if (!launch.run()) {
     return Error{ErrorCode::emulator, "launch.memory", "not enough host memory for the threads of a cluster"};

@@ -73,6 +73,7 @@ void move(uint32_t row_address, uint32_t* registers, int count, bool transpose, 
   if (!meet_warp(*thread, op, kAllLanes)) return;
   if (thread->warp->lanes == kAllLanes) {
     cluster.launch.count(op);
+    cluster.charge_shared(*thread, static_cast<uint32_t>(count) * 4);
     move_matrices(*thread, static_cast<uint32_t>(count), transpose, op == Op::stmatrix);
   } else {
     cluster.report(ReportKind::non_uniform, thread, text(name_of(op), " in a warp of fewer than 32 lanes"));

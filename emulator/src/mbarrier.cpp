@@ -173,6 +173,7 @@ void Cluster::finish_phases(Barrier& barrier) {
              barrier.name, barrier.stage);
     }
     barrier.expected = barrier.issued = 0;
+    barrier.reached = known_at(*barrier.cta);
     ++barrier.phase;
     barrier.pending = barrier.count;
     note_phase(barrier);
@@ -198,6 +199,7 @@ void Cluster::finish_phases(Barrier& barrier) {
 }
 
 void Cluster::reach_barrier(Thread& thread, Barrier& barrier, Scope scope) {
+  pass_barrier(thread, barrier.reached);
   if (barrier.phase != barrier.first_phase) acquire_from_barrier(thread, barrier, scope);
   if (barrier.seen.empty()) barrier.seen.resize(launch.threads_per_cta);
   Barrier::Seen& seen = barrier.seen[thread.index];

@@ -53,6 +53,7 @@ void Cluster::resume(Thread& thread) {
 void Cluster::block(Thread& thread, Wait wait) {
   thread.wait = wait;
   thread.wait_step = launch.step;
+  thread.wait_since = timeline();
   ++launch.progress;
   thread.fiber.suspend();
 }
@@ -61,21 +62,26 @@ void Cluster::wake(Thread& thread) {
   if (thread.wait == Wait::none) return;
   if (Trace* trace = launch.trace(); trace != nullptr && thread.lane == 0 && thread.wait == Wait::mbarrier) {
     const Barrier& barrier = *thread.wait_barrier;
-    trace->add({"wait", thread.cta->number, thread.index / kWarpLanes, thread.wait_step, launch.step,
+    trace->add({"wait", thread.cta->number, thread.index / kWarpLanes, thread.wait_since, wake_time(thread),
                 barrier.name, barrier.stage, 0});
   }
   note_wake(thread);
+  if (timing_ != nullptr) thread.time = wake_time(thread);
   thread.wait = Wait::none;
   ++launch.progress;
+  make_ready(thread);
+}
+
+void Cluster::make_ready(Thread& thread) {
   ready_[thread.warp->index] |= 1u << thread.lane;
   ++ready_lanes_;
+  if (timing_ != nullptr) queue_timed(thread);
 }
 
 void Cluster::yield_point(Thread& thread) {
   if (launch.options().schedule == SchedulePolicy::fair || ready_lanes_ == 0) return;
   if (!launch.random.one_in(8)) return;
-  ready_[thread.warp->index] |= 1u << thread.lane;
-  ++ready_lanes_;
+  make_ready(thread);
   thread.fiber.suspend();
 }
 
@@ -117,6 +123,9 @@ Thread* Cluster::next_thread() {
       break;
     case SchedulePolicy::adversarial:
       thread = next_by_priority();
+      break;
+    case SchedulePolicy::timed:
+      thread = next_timed();
       break;
   }
   ready_[thread->warp->index] &= ~(1u << thread->lane);
@@ -179,7 +188,9 @@ bool Cluster::wants_operation() {
     case SchedulePolicy::random:
       return launch.random.one_in(8);
     case SchedulePolicy::adversarial:
-      return timing_ == Timing::mixed && launch.random.one_in(64);
+      return earliness_ == Earliness::mixed && launch.random.one_in(64);
+    case SchedulePolicy::timed:
+      return operation_is_next();
   }
   return false;
 }

@@ -159,6 +159,7 @@ void load_shared(uint32_t address, void* out, uint32_t bytes) {
   const bool inside = cluster.check_shared(*thread, place, bytes, false, "a load");
   if (cluster.launch.stopped) cluster.leave(*thread);  // before it acts on a wrong value
   if (!inside) return;
+  cluster.charge_shared(*thread, bytes);
   std::memcpy(out, place.cta->window + place.offset, bytes);
 }
 
@@ -177,6 +178,7 @@ void store_shared(uint32_t address, const void* value, uint32_t bytes) {
                            " is not aligned"));
   }
   if (!cluster.check_shared(*thread, place, bytes, true, "a store")) return;
+  cluster.charge_shared(*thread, bytes);
   std::memcpy(place.cta->window + place.offset, value, bytes);
 }
 

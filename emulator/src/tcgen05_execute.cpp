@@ -109,7 +109,7 @@ void trace_operation(Cluster& cluster, const Thread& thread, const TensorOperati
   if (trace == nullptr) return;
   const NamedRegion* region =
       cluster.region_at(*thread.cta, Tcgen05OperandDescriptor(descriptor).matrix.start);
-  trace->add({name, thread.cta->number, Trace::kTensorCore, operation.issue_step, cluster.launch.step + 1,
+  trace->add({name, thread.cta->number, Trace::kTensorCore, operation.begin, cluster.timeline() + 1,
               region != nullptr ? region->name : nullptr, region != nullptr ? region->stage : -1, 0});
 }
 

@@ -105,7 +105,7 @@ TensorOperation& enqueue(Thread& thread, TensorOperation::Kind kind, int cta_gro
   TensorOperation& operation = state.queue.emplace_back();
   operation.kind = kind;
   operation.cta_group = cta_group;
-  operation.issue_step = thread.cluster->launch.step;
+  operation.begin = thread.cluster->timeline();
   ++state.queued;
   return operation;
 }

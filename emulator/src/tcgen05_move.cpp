@@ -58,6 +58,14 @@ void move_warp(Thread& thread, const Request& request) {
     TensorMemory& memory = tensor_memory(*thread.cta);
     memory.for_each_cell(range, [&](uint32_t cell) { memory.content[cell] = TensorContent::stored; });
   }
+  if (cluster.timed()) {
+    const Interval moved = cluster.timing()->move_tensor(thread, warp.moves_end, request.count);
+    warp.moves_done = moved.end;
+    if (Trace* trace = cluster.launch.trace(); trace != nullptr) {
+      trace->add({what, thread.cta->number, thread.index / kWarpLanes, moved.begin, moved.end,
+                  name_of_columns(*thread.cta, range.column), -1, 0});
+    }
+  }
   const bool now = cluster.executes_early();
   for_each_lane(thread, kAllLanes, [&](Thread& each) {
     auto* registers = static_cast<uint32_t*>(each.exchange.pointer);
@@ -107,6 +115,7 @@ void wait(bool store) {
   if (skipped(thread->cluster->begin(*thread, op))) return;
   if (!meet_warp(*thread, op, kAllLanes)) return;
   TensorThread& warp = warp_state(*thread);
+  thread->time = std::max(thread->time, warp.moves_done);
   const uint32_t epoch = thread->cluster->epoch_of(lane_at(*thread, 0));
   (store ? warp.store_wait_epochs : warp.load_wait_epochs).resize(store ? warp.stores : warp.loads, epoch);
   for_each_lane(*thread, kAllLanes, [&](Thread& lane) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -53,6 +54,24 @@ struct Scratch {
   std::array<float, kTileRows * kTileColumns> total;
 };
 
+// Promotes the results of block `block` along K, multiplied by their scales.
+void add_scaled(const ModelGemm& gemm, int64_t row, int64_t rows, int64_t column, int64_t columns,
+                int64_t block, Scratch& scratch) {
+  const int64_t tile_columns = (columns + 7) / 8 * 8;
+  const auto scale = [&](const ModelScales& s, int64_t line) {
+    return s.data[line * s.line_stride + block * s.k_stride];
+  };
+  for (int64_t r = 0; r < rows; ++r) {
+    const float a = scale(gemm.a_scales, row + r);
+    for (int64_t c = 0; c < columns; ++c) {
+      const float factor = a * scale(gemm.b_scales, (column + c) / 128);
+      const auto at = static_cast<size_t>(r * tile_columns + c);
+      const float group = __builtin_bit_cast(float, scratch.group[at]);
+      scratch.total[at] = block == 0 ? group * factor : std::fma(group, factor, scratch.total[at]);
+    }
+  }
+}
+
 // One tile of at most 64 x 256 results, at (row, column).
 void model_tile(const ModelGemm& gemm, int64_t row, int64_t column, float* d, int64_t ldd, Scratch& scratch) {
   const int64_t rows = std::min(kTileRows, gemm.m - row);
@@ -70,6 +89,10 @@ void model_tile(const ModelGemm& gemm, int64_t row, int64_t column, float* d, in
     gather(gemm.b, gemm.ldb, column, columns, k, depth, tile_columns, scratch.b.data());
     tensor_core_multiply(mma, scratch.a.data(), scratch.b.data(), scratch.group.data(), i % interval != 0);
     if ((i + 1) % interval != 0 && i + 1 != mmas) continue;
+    if (gemm.a_scales.data != nullptr) {
+      add_scaled(gemm, row, rows, column, columns, i / interval, scratch);
+      continue;
+    }
     for (int64_t e = 0; e < kTileRows * tile_columns; ++e) {
       const auto at = static_cast<size_t>(e);
       const float group = __builtin_bit_cast(float, scratch.group[at]);

@@ -74,7 +74,7 @@ struct TensorMemory {
 struct TensorOperation {
   enum class Kind : uint8_t { mma, copy, commit };
   Kind kind = Kind::mma;
-  uint64_t issue_step = 0;
+  uint64_t begin = 0;  // on the timeline
   int cta_group = 1;
   // mma
   Tcgen05Mma mma;
@@ -109,6 +109,7 @@ struct TensorThread {
   uint32_t peer_reach = 0;    // the last of them that touches the other CTA of the pair
   uint64_t executed = 0, queued = 0;
   std::deque<TensorOperation> queue;
+  uint64_t queue_end = 0;  // timed: when the last one that is issued ends
 
   uint32_t fenced = kNoAgent;   // clock: what it knew at its last tcgen05.fence::after_thread_sync
   uint32_t scratch = kNoAgent;  // clock: what its next tensor-memory operation may rely on
@@ -122,6 +123,8 @@ struct TensorThread {
   uint32_t loads = 0, stores = 0;
   std::vector<uint32_t> load_wait_epochs, store_wait_epochs;  // own epochs when the moves had been waited for
   std::array<std::vector<TensorMove>, kWarpLanes> pending_loads, pending_stores;
+  uint64_t moves_end = 0,
+           moves_done = 0;  // timed: when the warp may start the next move; when it has the last
 };
 
 TensorMemory& tensor_memory(Cta& cta);

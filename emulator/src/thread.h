@@ -101,6 +101,8 @@ struct Warp {
   uint32_t exited_lanes = 0;
   uint32_t registers = 0;  // per thread
   std::vector<WarpMeeting> meetings;
+  // In modelled time: the most of one of its lanes.
+  uint64_t instructions = 0, bytes_accessed = 0;
 };
 
 /// Accumulators of a warpgroup between the first wgmma that uses them and the last that completes.
@@ -118,7 +120,7 @@ struct WgmmaOperation {
   uint64_t desc_a = 0, desc_b = 0;
   bool accumulate = false;
   int next_column = 0;
-  uint64_t issue_step = 0;
+  uint64_t begin = 0;  // on the timeline
 };
 
 struct Warpgroup {
@@ -135,6 +137,8 @@ struct Warpgroup {
   std::vector<uint32_t> log;
   bool any_exited = false;
   std::vector<uint64_t> group_ends;  // group_ends[g - 1]: wgmmas issued when group g was committed
+  std::vector<uint64_t> group_due;   // timed: when the last of them ends
+  uint64_t last_due = 0;             // of those that are issued
 
   std::deque<WgmmaOperation> queue;
   uint64_t issued = 0, executed = 0;
@@ -161,6 +165,7 @@ struct Thread {
 
   Wait wait = Wait::none;
   uint64_t wait_step = 0;
+  uint64_t wait_since = 0;  // on the timeline
   Barrier* wait_barrier = nullptr;
   uint32_t wait_value = 0;  // parity, barrier id, group or register number
   bool wait_read_only = false;
@@ -207,6 +212,11 @@ struct Thread {
   } exchange;
 
   uint64_t accesses = 0;  // since its last machine operation
+  // Modelled time: where the thread is, what it has executed, and stores to its stack that are not
+  // counted yet.
+  uint64_t time = 0, instructions = 0, bytes_accessed = 0, local_stores = 0;
+  uintptr_t frame = 0;      // of its last operation: what lies above belongs to the kernel
+  uint64_t copies_due = 0;  // when its last cp.async ends
   std::shared_ptr<std::vector<uint32_t>>
       published;  // its clock as of `published_version` (Warpgroup::acquires)
   uint64_t published_version = 0;

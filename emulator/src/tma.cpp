@@ -201,9 +201,9 @@ void execute_tensor_load(Cluster& cluster, AsyncOperation& operation) {
   });
   if (Trace* trace = cluster.launch.trace(); trace != nullptr) {
     const NamedRegion* region = cluster.region_at(*operation.cta, operation.shared);
-    trace->add({"load", operation.issuer->cta->number, Trace::kLoads, operation.issue_step,
-                cluster.launch.step + 1, region != nullptr ? region->name : nullptr,
-                region != nullptr ? region->stage : -1, operation.bytes});
+    trace->add({"load", operation.issuer->cta->number, Trace::kLoads, operation.begin, cluster.timeline() + 1,
+                region != nullptr ? region->name : nullptr, region != nullptr ? region->stage : -1,
+                operation.bytes});
   }
   for (Cta& cta : cluster.ctas) {
     if ((operation.destinations >> cta.rank & 1) == 0) continue;

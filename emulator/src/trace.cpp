@@ -1,6 +1,8 @@
 #include "trace.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 
 #include "text.h"
 
@@ -25,7 +27,8 @@ std::string default_name(uint32_t track) {
 
 }  // namespace
 
-void Trace::clear() {
+void Trace::start(double microseconds) {
+  microseconds_ = microseconds;
   spans_.clear();
   names_.clear();
   places_.clear();
@@ -40,6 +43,13 @@ void Trace::add(Span span) {
   spans_.push_back(span);
 }
 
+std::string Trace::time(uint64_t units) const {
+  if (microseconds_ == 1) return text(units);
+  std::array<char, 40> digits;
+  std::snprintf(digits.data(), digits.size(), "%.6f", static_cast<double>(units) * microseconds_);
+  return digits.data();
+}
+
 std::string Trace::json() const {
   std::map<std::pair<uint32_t, uint32_t>, std::string> names = names_;
   std::string result = "{\"traceEvents\":[";
@@ -50,7 +60,7 @@ std::string Trace::json() const {
     if (span.place != nullptr && span.stage >= 0) name += text('[', span.stage, ']');
     result +=
         text("{\"name\":", quoted(name), ",\"ph\":\"X\",\"pid\":", span.process, ",\"tid\":", span.track,
-             ",\"ts\":", span.begin, ",\"dur\":", std::max<uint64_t>(span.end - span.begin, 1));
+             ",\"ts\":", time(span.begin), ",\"dur\":", time(std::max<uint64_t>(span.end - span.begin, 1)));
     if (span.bytes != 0) result += text(",\"args\":{\"bytes\":", span.bytes, '}');
     result += "},\n";
   }

@@ -10,7 +10,7 @@
 
 namespace tilewright::emulator {
 
-/// Spans on tracks, in machine steps.
+/// Spans on tracks, on the timeline: machine steps or modelled time.
 class Trace {
  public:
   struct Span {
@@ -25,13 +25,17 @@ class Trace {
   /// Tracks of asynchronous units, beyond those of warps.
   static constexpr uint32_t kLoads = 1000, kStores = 1001, kTensorCore = 1100;  // + warpgroup
 
-  void clear();
+  /// Forgets the last launch. A unit of the timeline is shown as so many microseconds.
+  void start(double microseconds);
   void add(Span span);
   /// The track shows the name; the last one wins.
   void name_track(uint32_t process, uint32_t track, const std::string& name);
   std::string json() const;
 
  private:
+  std::string time(uint64_t units) const;
+
+  double microseconds_ = 1;
   std::vector<Span> spans_;
   std::set<std::string> places_;
   std::map<std::pair<uint32_t, uint32_t>, std::string> names_;

@@ -52,7 +52,12 @@ void check_memory(Thread& thread, uintptr_t address, uint32_t bytes, bool write)
   } else if (cluster.in_windows(address)) {
     const SharedPlace place = cluster.locate_pointer(reinterpret_cast<const void*>(address));
     cluster.check_shared(thread, place, bytes, write, what);
+    if (cluster.timed()) cluster.timing()->access(thread, Timing::Memory::shared, bytes);
   } else {
+    const auto memory = write ? Timing::Memory::global_store : Timing::Memory::global_load;
+    // Kernel parameters, among others, lie in memory that the machine does not know.
+    if (cluster.timed() && cluster.launch.memory().find(address) != nullptr)
+      cluster.timing()->access(thread, memory, bytes);
     cluster.check_global(thread, reinterpret_cast<const void*>(address), bytes, write,
                          {cluster.clock_of(thread), cluster.access_by(thread)}, what);
   }
@@ -83,6 +88,7 @@ inline void on_access(const void* address, uint32_t bytes, bool write) {
   const auto where = reinterpret_cast<uintptr_t>(address);
   // Most accesses are to a thread's own stack, and matter only when wgmma or tcgen05.ld uses a part of it.
   const bool stack = where - thread->stack < StackArena::usable_bytes();
+  if (stack && write && where > thread->frame) ++thread->local_stores;
   if (!stack || !thread->registers.empty() || has_loads_in_flight(*thread))
     check_access(*thread, where, bytes, write);
 }

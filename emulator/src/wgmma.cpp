@@ -260,7 +260,7 @@ void issue(Thread& thread, const WgmmaInstruction& instruction) {
   operation.desc_a = thread.exchange.desc_a;
   operation.desc_b = thread.exchange.desc_b;
   operation.accumulate = thread.exchange.accumulate;
-  operation.issue_step = cluster.launch.step;
+  operation.begin = cluster.timeline();
   for (uint32_t t = 0; t < kGroupThreads; ++t) {
     operation.a_registers[t] = static_cast<const uint32_t*>(group.threads[t]->exchange.operand);
   }
@@ -330,9 +330,8 @@ void Cluster::execute_wgmma(Warpgroup& group, bool one_slice) {
   }
   if (Trace* trace = launch.trace(); trace != nullptr) {
     const NamedRegion* region = region_at(*group.cta, MatrixDescriptor(operation.desc_b).start);
-    trace->add({"wgmma", group.cta->number, Trace::kTensorCore + group.index, operation.issue_step,
-                launch.step + 1, region != nullptr ? region->name : nullptr,
-                region != nullptr ? region->stage : -1, 0});
+    trace->add({"wgmma", group.cta->number, Trace::kTensorCore + group.index, operation.begin, timeline() + 1,
+                region != nullptr ? region->name : nullptr, region != nullptr ? region->stage : -1, 0});
   }
   group.queue.pop_front();
   ++group.executed;
@@ -363,6 +362,7 @@ void wgmma_commit() {
   follow_log(*thread, Op::wgmma_commit, 0);
   if (++thread->groups_committed > thread->group->group_ends.size()) {
     thread->group->group_ends.push_back(thread->wgmmas);
+    thread->group->group_due.push_back(thread->group->last_due);
   }
 }
 
@@ -382,6 +382,7 @@ void wgmma_wait(int pending) {
     thread->wait_value = target;
     cluster.block(*thread, Wait::mma_group);
   }
+  thread->time = std::max(thread->time, group.group_due[target - 1]);
   thread->groups_waited = std::max(thread->groups_waited, target);
   cluster.learn(*thread, cluster.group_agent(group), target);
 }

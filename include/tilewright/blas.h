@@ -5,5 +5,6 @@
 #include "tilewright/pipeline/descriptor.h"
 #include "tilewright/pipeline/kernel_names.h"
 #include "tilewright/pipeline/launch.h"
+#include "tilewright/pipeline/linear_store.h"
 #include "tilewright/pipeline/store_through_smem.h"
 #include "tilewright/pipeline/suggest_pipeline.h"

@@ -30,7 +30,8 @@ struct Operand {
   /// Elements between neighbouring batches; empty: packed. 0 makes every batch read the same A, B or C.
   std::optional<int64_t> batch_stride = std::nullopt;
   /// Bytes that the base pointer given to run() will be a multiple of (a power of two). A smaller one than 16
-  /// costs speed: A and B are then loaded, or D stored, without bulk copies.
+  /// costs speed: A and B are then loaded, or D stored, without bulk copies. (A and B of f16, bf16, tf32, s8
+  /// and u8 need 16.)
   int alignment = 16;
 };
 
@@ -40,25 +41,53 @@ enum class Accumulation : uint8_t {
   fast,      // the tensor core's accumulator all along K: about 13 bits, an error that grows with K
 };
 
+/// Which FP32 scales the elements of A and B are multiplied with. docs/accumulation.md has the order of the
+/// operations.
+enum class ScaleMode : uint8_t {
+  per_tensor,           // one factor each
+  per_row_column,       // one for each row of A and each column of B
+  block_1x128_128x128,  // A: one for each row and 128 of K; B: one for each 128 of K and 128 columns
+};
+
+/// Where the scales of A or B lie, in floats from Buffers::scale_a or scale_b: that of line i (a row of A, a
+/// column of B, or the columns 128 i and on of B) and block j of 128 along K is at
+/// batch * batch_stride + i * line_stride + j * k_stride. Only multiples of strides that exist are read.
+struct ScaleStrides {
+  /// Both 0: packed. Vectors: 1. Blocks of A: 1 and m, the rows contiguous; of B: ceil(k / 128) and 1.
+  int64_t line_stride = 0, k_stride = 0;
+  /// Empty: packed. 0 makes every batch read the same scales.
+  std::optional<int64_t> batch_stride = std::nullopt;
+};
+
 /// What is to be computed. Extents may be zero: no output means no work, and K = 0 gives scale_d * beta * C.
 ///
 /// A and B of e4m3 or e5m2 (in any mixture) are multiplied on the tensor cores, and D is any of these types,
 /// f16, bf16 or f32. A and B of f32 are multiplied by the ordinary cores, FP32 throughout (never TF32), and
 /// then C and D are f32 too.
+///
+/// The other types run on the tensor cores through the pipeline API, C and D of one type:
+///   f16, bf16  sums in the tensor core's FP32; D of the same type or f32
+///   tf32       FP32 in memory, of which the tensor core reads the upper 19 bits; D of f32
+///   s8, u8     (in any mixture) exact sums, which wrap around beyond 32 bits; D of s32 or f32
 struct Problem {
   int64_t m = 0, n = 0, k = 0;
   int64_t l = 1;  // batches
-  // FP8 wants K-major operands: A row-major, B column-major ("TN"). f32 takes every layout.
+  // FP8, tf32, s8 and u8 want K-major operands: A row-major, B column-major ("TN"). f16, bf16 and f32 take
+  // every layout.
   Operand a{};
   Operand b{.layout = Layout::column_major};
-  Operand c{.type = DType::f16};  // read only when beta is not zero; FP8: stored as D is
+  Operand c{.type = DType::f16};  // read only when beta is not zero; but for f32: stored as D is
   Operand d{.type = DType::f16};
-  float alpha = 1, beta = 0;
+  float alpha = 1, beta = 0;  // integer products are scaled in double, and rounded to nearest even
   float scale_a = 1, scale_b = 1, scale_d = 1;
   // FP8 only, from here.
   Accumulation accumulation = Accumulation::promoted;
   /// MMAs (of 32 along K) between promotions: 1, 2 or a multiple of 4. Ignored by fast accumulation.
   int64_t interval = 4;
+  /// Scales other than per_tensor: e4m3 operands, D of f16, bf16 or f32. Blocks: promoted, interval 4.
+  /// scale_a and scale_b above multiply them.
+  ScaleMode scale_mode = ScaleMode::per_tensor;
+  ScaleStrides a_scales{}, b_scales{};  // not per_tensor
   /// 8-bit D: clamp to the largest finite value. Otherwise overflow gives NaN (e4m3) or infinity (e5m2).
   bool saturate = true;
 };
@@ -105,8 +134,9 @@ struct Options {
 };
 
 /// The pointers of one run, in the memory of the plan's device (host memory for the emulated machine). Device
-/// scalars may be null; where given they multiply their namesakes in Problem (f32: alpha and beta only). C
-/// may equal D if both have the same type and strides.
+/// scalars may be null; where given they multiply their namesakes in Problem (only FP8 has scales there). C
+/// may equal D if both have the same type and strides. With a ScaleMode other than per_tensor, scale_a and
+/// scale_b are the scales of A and B, and not null.
 struct Buffers {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -143,6 +173,7 @@ struct PlanInfo {
   int64_t promotions = 0;
   bool tma_load = false, tma_store = false;
   bool exchanged = false;  // D^T = B^T A^T
+  ScaleMode scale_mode = ScaleMode::per_tensor;
   /// f32: the last so many tiles, in the order of the raster, are one row of K tiles that is cut into equal
   /// pieces, one for each CTA; 0: every tile is computed by one CTA.
   int64_t shared_tiles = 0;

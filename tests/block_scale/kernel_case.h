@@ -219,7 +219,7 @@ inline std::vector<emulator::MachineOptions> kernel_schedules(uint64_t seeds, bo
 }
 
 inline std::string name_of(const emulator::MachineOptions& options) {
-  const char* names[] = {"fair", "random", "adversarial"};
+  const char* names[] = {"fair", "random", "adversarial", "timed"};
   return std::string(names[static_cast<int>(options.schedule)]) + " seed " + std::to_string(options.seed);
 }
 

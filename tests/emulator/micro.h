@@ -66,6 +66,8 @@ inline const char* name_of(SchedulePolicy policy) {
       return "random";
     case SchedulePolicy::adversarial:
       return "adversarial";
+    case SchedulePolicy::timed:
+      return "timed";
   }
   return "";
 }

@@ -11,6 +11,7 @@ std::vector<PlantedFault> planted_faults() {
   plant_in_setup(table);
   plant_in_ring(table);
   plant_in_compute(table);
+  plant_in_scales(table);
   plant_in_addresses(table);
   return table;
 }
@@ -26,6 +27,9 @@ std::vector<HarmlessFault> harmless_faults() {
        "DevicePipeline::run: grid_dependency_wait", thread(5, skip(Op::grid_dependency_wait)),
        "it reads no global memory, and writes D only after a full barrier that the producer completed after "
        "its own wait"},
+      {"dependency_wait_skipped_by_one_consumer_vectors", &kVectors128x128,
+       "DevicePipeline::run: grid_dependency_wait", thread(5, skip(Op::grid_dependency_wait)),
+       "it reads scales only after a full barrier that the producer completed after its own wait"},
       {"launch_dependents_skipped", &kPromoted64x64, "DevicePipeline::run: launch_dependents",
        skip(Op::launch_dependents), "the end of the kernel does the same, later"},
       {"second_fence_skipped_fast", &kFast128x128, "multiply_fast: wgmma_fence",

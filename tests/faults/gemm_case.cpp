@@ -1,5 +1,6 @@
 #include "tests/faults/gemm_case.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -34,11 +35,23 @@ const GemmCase kSource{.name = "source_64x64", .tile = {64, 64}, .device_alpha =
 const GemmCase kCluster2x1{.name = "cluster2x1_64x64", .tile = {64, 64}, .cluster = {2, 1}};
 const GemmCase kCluster1x2{.name = "cluster1x2_64x64", .tile = {64, 64}, .cluster = {1, 2}};
 const GemmCase kCluster2x2{.name = "cluster2x2_64x64", .tile = {64, 64}, .cluster = {2, 2}};
+constexpr auto kVectorScales = ScaleMode::per_row_column;
+constexpr auto kBlockScales = ScaleMode::block_1x128_128x128;
+const GemmCase kVectors128x128{.name = "vectors_128x128", .tile = {128, 128}, .scale_mode = kVectorScales};
+const GemmCase kBlocks64x128{.name = "blocks_64x128", .tile = {64, 128}, .scale_mode = kBlockScales};
+const GemmCase kBlocks128x256{
+    .name = "blocks_128x256", .tile = {128, 256}, .k_tiles = 4, .scale_mode = kBlockScales};
+const GemmCase kBlocksCopy{
+    .name = "blocks_copy_64x128", .tile = {64, 128}, .load = LoadKind::copy, .scale_mode = kBlockScales};
+const GemmCase kBlocksCluster{
+    .name = "blocks_cluster2x1_64x128", .tile = {64, 128}, .cluster = {2, 1}, .scale_mode = kBlockScales};
 
 std::vector<const GemmCase*> gemm_cases() {
-  return {&kPromoted128x256, &kPromoted64x64, &kPromoted256x64, &kGroups64x64, &kOut8,      &kOut32,
-          &kFast128x128,     &kFast128x256,   &kInterval1,      &kInterval2,   &kCopy,      &kCopyOut8,
-          &kDirect,          &kSource,        &kCluster2x1,     &kCluster1x2,  &kCluster2x2};
+  return {
+      &kPromoted128x256, &kPromoted64x64, &kPromoted256x64, &kGroups64x64,  &kOut8,       &kOut32,
+      &kFast128x128,     &kFast128x256,   &kInterval1,      &kInterval2,    &kCopy,       &kCopyOut8,
+      &kDirect,          &kSource,        &kCluster2x1,     &kCluster1x2,   &kCluster2x2, &kVectors128x128,
+      &kBlocks64x128,    &kBlocks128x256, &kBlocksCopy,     &kBlocksCluster};
 }
 
 namespace {
@@ -55,6 +68,7 @@ Problem problem_of(const GemmCase& gemm) {
   problem.accumulation = gemm.accumulation;
   problem.interval = gemm.interval;
   problem.beta = gemm.source ? 1 : 0;
+  problem.scale_mode = gemm.scale_mode;
   return problem;
 }
 
@@ -75,6 +89,14 @@ void* random_bytes(Machine& machine, size_t bytes, const char* name) {
   void* memory = machine.allocate_global(bytes, {.name = name, .writable = false});
   std::mt19937 random(1);
   for (size_t i = 0; i < bytes; ++i) static_cast<uint8_t*>(memory)[i] = random() & 0xB7;
+  return memory;
+}
+
+/// `count` scales of 1/2.
+const float* scales(Machine& machine, size_t count, const char* name) {
+  auto* memory =
+      static_cast<float*>(machine.allocate_global(count * sizeof(float), {.name = name, .writable = false}));
+  std::fill_n(memory, count, 0.5f);
   return memory;
 }
 
@@ -104,6 +126,12 @@ GemmRunner::GemmRunner(const GemmCase& gemm, const Problem& problem, Plan plan)
   buffers_.b = random_bytes(*machine_, n * k, "matrix B");
   buffers_.d = machine_->allocate_global(d_bytes_, {.name = "matrix D", .initialised = false});
   if (gemm.source) buffers_.c = random_bytes(*machine_, d_bytes_, "matrix C");
+  if (gemm.scale_mode != ScaleMode::per_tensor) {
+    const bool blocks = gemm.scale_mode == kBlockScales;
+    const size_t k_blocks = blocks ? (k + 127) / 128 : 1;
+    buffers_.scale_a = scales(*machine_, m * k_blocks, "scales of A");
+    buffers_.scale_b = scales(*machine_, (blocks ? (n + 127) / 128 : n) * k_blocks, "scales of B");
+  }
   if (gemm.device_alpha) {
     void* alpha = machine_->allocate_global(sizeof(float), {.name = "alpha", .writable = false});
     const float value = 0.5f;
@@ -145,6 +173,8 @@ std::string name_of(const MachineOptions& options) {
       return "random schedule, seed " + std::to_string(options.seed);
     case SchedulePolicy::adversarial:
       return "adversarial schedule, seed " + std::to_string(options.seed);
+    case SchedulePolicy::timed:
+      return "order of modelled time";
   }
   return {};
 }

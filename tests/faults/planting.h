@@ -86,6 +86,7 @@ constexpr int kProducer64 = 128, kProducer128 = 256;
 void plant_in_setup(Table& table);      // barriers, registers, start and end
 void plant_in_ring(Table& table);       // producer, consumers, clusters
 void plant_in_compute(Table& table);    // MMAs and stores
+void plant_in_scales(Table& table);     // scales of blocks, and of rows and columns
 void plant_in_addresses(Table& table);  // the barrier beside the right one
 
 }  // namespace tilewright::faults

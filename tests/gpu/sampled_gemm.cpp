@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/gemm_bound.h"
 #include "tests/gpu/gpu_machine.h"
 #include "tests/kernels/operands.h"
 #include "tests/kernels/text.h"
@@ -173,12 +174,8 @@ class SampledRun {
     std::vector<double> reference(static_cast<size_t>(count * p_.n * p_.l)), magnitude(reference.size());
     // Blocks of columns, because a reference works on blocks of 64 rows and these are few.
     reference_by_columns(g, reference, magnitude);
-    ComparisonRules rules;
-    rules.accumulation =
-        wgmma_f32_bound(p_.a.type, p_.k, p_.accumulation == Accumulation::fast ? 0 : p_.interval);
-    rules.saturate = p_.saturate && bits_of(p_.d.type) == 8;
     return compare(g, reference.data(), magnitude.data(), {got.data(), p_.d.type, p_.n, 1, count * p_.n},
-                   rules);
+                   comparison_rules(p_));
   }
 
   static void reference_by_columns(const ReferenceGemm& whole, std::vector<double>& reference,

@@ -31,7 +31,7 @@ TEST_F(Cases, larger_random_problems) {
 TEST_F(Cases, with_known_answers) {
   GpuMachine machine;
   size_t count = 0;
-  for (const auto checks : {value_checks(), shape_checks(), option_checks()}) {
+  for (const auto checks : {value_checks(), shape_checks(), scale_checks(), option_checks()}) {
     for (const Check& check : checks) {
       SCOPED_TRACE(check.name);
       check.run(machine);

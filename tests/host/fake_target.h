@@ -32,8 +32,11 @@ inline Expected<int> fake_max_active(uint32_t cluster_ctas, uint32_t) { return f
 
 inline kernels::Fp8KernelTable fake_kernels() {
   using kernels::Load;
-#define TILEWRIGHT_FP8_KERNEL(m, n, a, b, out, promoted, interval, load) \
-  {{m, n, DType::a, DType::b, out, promoted, interval, Load::load}, record, fake_max_active},
+  using kernels::Scales;
+#define TILEWRIGHT_FP8_KERNEL(m, n, a, b, out, promoted, interval, load, ...)                         \
+  {{m, n, DType::a, DType::b, out, promoted, interval, Load::load __VA_OPT__(, Scales::__VA_ARGS__)}, \
+   record,                                                                                            \
+   fake_max_active},
   static const kernels::Fp8Kernel rows[] = {
 #include "src/fp8_kernels.def"
   };
@@ -78,12 +81,46 @@ inline kernels::SimtKernelTable fake_simt_kernels() {
   return {rows, static_cast<int>(std::size(rows)), record_repack};
 }
 
+/// What the tensor-core kernels were launched with.
+struct RecordedTensorLaunch {
+  kernels::TensorGemmArguments arguments;
+  kernels::TensorLaunch launch;
+};
+
+inline std::vector<RecordedTensorLaunch>& tensor_launches() {
+  static thread_local std::vector<RecordedTensorLaunch> recorded;
+  return recorded;
+}
+
+inline Status record_tensor(const kernels::TensorGemmArguments& arguments,
+                            const kernels::TensorLaunch& launch) {
+  tensor_launches().push_back({arguments, launch});
+  return {};
+}
+
+inline kernels::TensorKernelTable fake_tensor_kernels() {
+  struct Contiguous {
+    bool k = true, m = false, n = false;
+  };
+  constexpr Contiguous is;
+#define TILEWRIGHT_TENSOR_KERNEL(m, n, a, b, d, ka, kb, cm, cn)                                   \
+  {{m, n, DType::a, DType::b, DType::d, is.ka, is.kb, cm, cn}, 4, 200 * 1024, record_tensor, [] { \
+     return Expected<int>(fake_resident(cm * cn));                                                \
+   }},
+  static const kernels::TensorKernel rows[] = {
+#include "src/tensor_kernels.def"
+  };
+#undef TILEWRIGHT_TENSOR_KERNEL
+  return {rows, static_cast<int>(std::size(rows))};
+}
+
 inline Target fake_gpu() {
   Target target;
   target.device = Device::gpu;
   target.sms = 132;
   target.fp8 = fake_kernels();
   target.simt = fake_simt_kernels();
+  target.tensor = fake_tensor_kernels();
   target.encode = encode_for_emulator;
   return target;
 }
@@ -113,6 +150,24 @@ inline Problem simt_problem(int64_t m = 512, int64_t n = 768, int64_t k = 1024) 
   p.b = {.type = DType::f32};
   p.c = {.type = DType::f32};
   p.d = {.type = DType::f32};
+  return p;
+}
+
+/// A K-major problem of a type whose usual output is D, packed.
+inline Problem tensor_problem(DType type, DType d, int64_t m = 512, int64_t n = 768, int64_t k = 1024) {
+  Problem p;
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  p.a.type = p.b.type = type;
+  p.c.type = p.d.type = d;
+  return p;
+}
+
+/// With FP32 scales.
+inline Problem scaled_problem(ScaleMode mode) {
+  Problem p = small_problem();
+  p.scale_mode = mode;
   return p;
 }
 

@@ -361,6 +361,85 @@ TEST(Plan, names_exchanged_operands_as_the_caller_knows_them) {
   EXPECT_EQ(s->message.substr(0, 2), "A:");
 }
 
+Buffers scaled_buffers() {
+  Buffers buffers = fake_buffers();
+  buffers.scale_a = reinterpret_cast<const float*>(0x600000);
+  buffers.scale_b = reinterpret_cast<const float*>(0x700000);
+  return buffers;
+}
+
+TEST(Scales, of_rows_and_columns_change_places_with_the_operands) {
+  for (const Layout layout : {Layout::row_major, Layout::column_major}) {
+    Problem p = scaled_problem(ScaleMode::per_row_column);
+    p.l = 3;
+    p.a_scales.batch_stride = 600;
+    p.d.layout = layout;
+    const Plan plan = planned(p);
+    const RecordedLaunch l = run(plan, scaled_buffers());
+    const bool exchanged = layout == Layout::column_major;
+    EXPECT_EQ(plan.info().exchanged, exchanged);
+    EXPECT_EQ(plan.info().scale_mode, ScaleMode::per_row_column);
+    const auto& of_a = exchanged ? l.params.b_scales : l.params.a_scales;
+    const auto& of_b = exchanged ? l.params.a_scales : l.params.b_scales;
+    EXPECT_EQ(of_a.data, scaled_buffers().scale_a);
+    EXPECT_EQ(of_b.data, scaled_buffers().scale_b);
+    EXPECT_EQ(of_a.line_stride, 1);
+    EXPECT_EQ(of_b.line_stride, 1);
+    EXPECT_EQ(of_a.batch_stride, 600);
+    EXPECT_EQ(of_b.batch_stride, 768);
+    EXPECT_FALSE(l.params.block_scales);
+    for (const float* factor : l.params.scale_device) EXPECT_EQ(factor, nullptr);
+  }
+}
+
+TEST(Scales, of_blocks_are_packed_as_their_operands_come) {
+  Problem p = scaled_problem(ScaleMode::block_1x128_128x128);
+  p.k = 1000;  // 8 blocks
+  p.n = 650;   // 6 blocks
+  p.a.ld = p.b.ld = 1008;
+  p.l = 2;
+  const RecordedLaunch l = run(planned(p), scaled_buffers());
+  EXPECT_TRUE(l.params.block_scales);
+  EXPECT_EQ(l.params.a_scales.line_stride, 1);  // rows of A contiguous
+  EXPECT_EQ(l.params.a_scales.k_stride, 512);
+  EXPECT_EQ(l.params.a_scales.batch_stride, 512 * 8);
+  EXPECT_EQ(l.params.b_scales.line_stride, 8);  // K contiguous
+  EXPECT_EQ(l.params.b_scales.k_stride, 1);
+  EXPECT_EQ(l.params.b_scales.batch_stride, 6 * 8);
+  EXPECT_EQ(l.params.group_tiles, 1u);
+}
+
+TEST(Scales, of_blocks_keep_the_operands_of_a_column_major_d_in_place) {
+  Problem p = scaled_problem(ScaleMode::block_1x128_128x128);
+  p.d.layout = Layout::column_major;
+  p.d.ld = 520;
+  const Plan plan = planned(p);
+  const RecordedLaunch l = run(plan, scaled_buffers());
+  EXPECT_FALSE(plan.info().exchanged);
+  EXPECT_FALSE(l.params.d_tma);
+  EXPECT_EQ(l.params.m, 512u);
+  EXPECT_EQ(l.params.d_ld, 1);
+  EXPECT_EQ(l.params.d_column_stride, 520);
+  EXPECT_EQ(l.params.a_scales.data, scaled_buffers().scale_a);
+}
+
+TEST(Scales, take_the_kernels_that_are_built_for_them) {
+  Problem p = scaled_problem(ScaleMode::block_1x128_128x128);
+  p.m = p.n = p.k = 8192;
+  EXPECT_EQ(planned(p).info().kernel, "fp8_128x256_e4m3_e4m3_o2_promoted_blocks");
+  EXPECT_EQ(planned(p).info().stages, 4);
+  p.scale_mode = ScaleMode::per_row_column;
+  EXPECT_EQ(planned(p).info().kernel, "fp8_128x256_e4m3_e4m3_o2_promoted_vectors");
+  p.m = 64;
+  EXPECT_EQ(planned(p).info().kernel, "fp8_64x128_e4m3_e4m3_o2_promoted_blocks");  // takes vectors too
+  Options o;
+  o.tile = Shape2{128, 128};
+  EXPECT_EQ(planned(p, o).info().kernel, "fp8_128x128_e4m3_e4m3_o2_promoted_vectors");
+  p.scale_mode = ScaleMode::per_tensor;
+  EXPECT_EQ(planned(p).info().kernel.find("vectors"), std::string::npos);
+  EXPECT_EQ(planned(p).info().kernel.find("blocks"), std::string::npos);
+}
+
 TEST(Plan, updates_c_in_place) {
   Problem p = small_problem();
   p.beta = 1;
@@ -471,6 +550,8 @@ TEST(Plan, every_kernel_of_the_list_can_be_asked_for) {
     p.d.type = id.out_bytes == 1 ? DType::e4m3 : id.out_bytes == 2 ? DType::bf16 : DType::f32;
     p.accumulation = id.promoted ? Accumulation::promoted : Accumulation::fast;
     p.interval = id.interval == 0 ? 4 : id.interval;
+    if (id.scales == kernels::Scales::vectors) p.scale_mode = ScaleMode::per_row_column;
+    if (id.scales == kernels::Scales::blocks) p.scale_mode = ScaleMode::block_1x128_128x128;
     Options o;
     o.tile = Shape2{id.tile_m, id.tile_n};
     o.load = id.load == kernels::Load::copy ? LoadKind::copy : LoadKind::tma;

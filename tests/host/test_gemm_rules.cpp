@@ -37,7 +37,17 @@ struct Flip {
 const Flip kFlips[] = {
     {"extent.range", [](Case& c) { c.problem.m = -1; }, "m: -1", "0"},
     {"extent.range", [](Case& c) { c.problem.k = int64_t{1} << 31; }, "k: 2147483648", "2147483647"},
-    {"type.ab", [](Case& c) { c.problem.b.type = DType::f16; }, "B: type f16", "e4m3"},
+    {"type.ab", [](Case& c) { c.problem.b.type = DType::e2m1; }, "B: type e2m1", "e4m3"},
+    {"type.ab", [](Case& c) { c.problem.b.type = DType::f16; }, "A: type e4m3", "f16"},
+    {"type.d_tensor", [](Case& c) { c.problem = tensor_problem(DType::bf16, DType::f16); }, "D: type f16",
+     "bf16"},
+    {"type.c_tensor",
+     [](Case& c) {
+       c.problem = tensor_problem(DType::bf16, DType::bf16);
+       c.problem.beta = 1;
+       c.problem.c.type = DType::f32;
+     },
+     "C: type f32", "bf16"},
     {"type.c",
      [](Case& c) {
        c.problem.beta = 1;
@@ -175,6 +185,12 @@ const Flip kFlips[] = {
     {"cluster.copy",
      [](Case& c) {
        c.problem = simt_problem();
+       c.options.cluster = Shape2{1, 2};
+     },
+     "cluster: 1x2", "1x1"},
+    {"cluster.built",
+     [](Case& c) {
+       c.problem = tensor_problem(DType::bf16, DType::bf16);
        c.options.cluster = Shape2{1, 2};
      },
      "cluster: 1x2", "1x1"},
@@ -321,6 +337,57 @@ const Flip kFlips[] = {
        c.buffers.scale_a = reinterpret_cast<const float*>(0x600000);
      },
      "scale_a: a device pointer", "null"},
+    {"scale.mode",
+     [](Case& c) {
+       c.problem = scaled_problem(ScaleMode::per_row_column);
+       c.problem.b.type = DType::e5m2;
+     },
+     "B: type e5m2", "e4m3"},
+    {"scale.mode",
+     [](Case& c) {
+       c.problem = scaled_problem(ScaleMode::block_1x128_128x128);
+       c.problem.d.type = DType::e4m3;
+     },
+     "D: type e4m3", "f16"},
+    {"scale.mode",
+     [](Case& c) {
+       c.problem = simt_problem();
+       c.problem.scale_mode = ScaleMode::per_row_column;
+     },
+     "A: type f32", "e4m3"},
+    {"scale.promotion",
+     [](Case& c) {
+       c.problem = scaled_problem(ScaleMode::block_1x128_128x128);
+       c.problem.interval = 8;
+     },
+     "interval: 8", "4"},
+    {"scale.promotion",
+     [](Case& c) {
+       c.problem = scaled_problem(ScaleMode::block_1x128_128x128);
+       c.problem.accumulation = Accumulation::fast;
+     },
+     "accumulation: fast", "promoted"},
+    {"scale.stride",
+     [](Case& c) {
+       c.problem = scaled_problem(ScaleMode::block_1x128_128x128);
+       c.problem.b_scales.k_stride = -1;
+     },
+     "scale_b: K stride -1", "0"},
+    {"scale.stride",
+     [](Case& c) {
+       c.problem = scaled_problem(ScaleMode::per_row_column);
+       c.problem.a_scales.line_stride = int64_t{1} << 38;
+     },
+     "scale_a: line stride 274877906944", "274877906943"},
+    {"pointer.null", [](Case& c) { c.problem = scaled_problem(ScaleMode::per_row_column); }, "scale_a: null",
+     "memory"},
+    {"pointer.alignment",
+     [](Case& c) {
+       c.problem = scaled_problem(ScaleMode::block_1x128_128x128);
+       c.buffers.scale_a = reinterpret_cast<const float*>(0x600000);
+       c.buffers.scale_b = reinterpret_cast<const float*>(0x700002);
+     },
+     "scale_b: address is 2 modulo 4", "a multiple of 4"},
 };
 
 TEST(GemmRules, the_problems_that_each_flip_breaks_run) {
@@ -355,16 +422,17 @@ TEST(GemmRules, every_rule_of_the_table_is_flipped) {
 
 TEST(GemmRules, a_gpu_that_is_absent_old_or_not_built_for_is_refused) {
   const GpuLimits h200{.ordinal = 0, .major = 9, .minor = 0, .sms = 132, .l2_bytes = 0};
-  ASSERT_TRUE(gpu_target(h200, fake_kernels(), {}).has_value());
-  EXPECT_EQ(gpu_target(h200, fake_kernels(), {})->capability, 90);
+  ASSERT_TRUE(gpu_target(h200, fake_kernels(), {}, {}).has_value());
+  EXPECT_EQ(gpu_target(h200, fake_kernels(), {}, {})->capability, 90);
   const auto expect_refused = [](const Expected<Target>& target, const std::string& found) {
     ASSERT_FALSE(target);
     EXPECT_EQ(target.error().rule, "device.gpu");
     EXPECT_EQ(target.error().code, ErrorCode::no_device);
     EXPECT_NE(target.error().message.find(found), std::string::npos) << target.error().message;
   };
-  expect_refused(gpu_target(h200, {}, {}), "no kernels in this build");
-  expect_refused(gpu_target(Error{ErrorCode::no_device, "x", "no driver"}, fake_kernels(), {}), "no driver");
+  expect_refused(gpu_target(h200, {}, {}, {}), "no kernels in this build");
+  expect_refused(gpu_target(Error{ErrorCode::no_device, "x", "no driver"}, fake_kernels(), {}, {}),
+                 "no driver");
 }
 
 TEST(Case, C92_what_is_planned_runs_and_what_is_refused_gives_its_reason) {

@@ -18,6 +18,7 @@ inline void PrintTo(const Check& check, std::ostream* out) { *out << check.name;
 
 std::span<const Check> value_checks();   // special values, conversions, factors
 std::span<const Check> shape_checks();   // extents, layouts, strides, addresses
+std::span<const Check> scale_checks();   // of rows and columns, and of blocks
 std::span<const Check> option_checks();  // accumulation, ring, multiprocessors, scalars
 
 // ---- for writing checks

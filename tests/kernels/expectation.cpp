@@ -1,10 +1,13 @@
 #include "tests/kernels/expectation.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
+#include "src/gemm_bound.h"
 #include "tests/kernels/simt_model.h"
 #include "tests/kernels/text.h"
+#include "tests/kernels/wgmma_model.h"
 #include "tilewright/emulator/tensor_core.h"
 #include "tilewright/numeric/element.h"
 
@@ -13,6 +16,14 @@ namespace {
 
 emulator::MmaType mma_type(DType type) {
   return type == DType::e4m3 ? emulator::MmaType::e4m3 : emulator::MmaType::e5m2;
+}
+
+/// `lines`: of the operand that share a scale.
+ScaleView scale_view(const HostScales& s, const Problem& p, int64_t lines) {
+  if (!s.present()) return {};
+  const bool blocks = p.scale_mode == ScaleMode::block_1x128_128x128;
+  return {s.data(),      lines,      blocks ? 128 : std::max<int64_t>(1, p.k),
+          s.line_stride, s.k_stride, s.batch_stride};
 }
 
 /// A few rows are done faster than a thread starts.
@@ -35,7 +46,7 @@ bool same_element(DType type, uint64_t left, uint64_t right) {
 }
 
 Expectation::Expectation(const GemmCase& c, const HostOperands& operands, const PlanInfo& plan)
-    : case_(c), operands_(operands), factors_(factors_of(c)) {
+    : case_(c), operands_(operands), factors_(factors_of(c)), exchanged_(plan.exchanged) {
   const Problem& p = c.problem;
   gemm_.m = p.m;
   gemm_.n = p.n;
@@ -44,6 +55,8 @@ Expectation::Expectation(const GemmCase& c, const HostOperands& operands, const 
   gemm_.a = operands.a.view();
   gemm_.b = operands.b.view();
   gemm_.c = operands.c.view();
+  gemm_.a_scales = scale_view(operands.a_scales, p, 1);
+  gemm_.b_scales = scale_view(operands.b_scales, p, p.scale_mode == ScaleMode::per_row_column ? 1 : 128);
   gemm_.alpha = factors_.alpha;
   gemm_.beta = factors_.reference_beta;
   gemm_.scale_d = factors_.scale_d;
@@ -57,10 +70,15 @@ Expectation::Expectation(const GemmCase& c, const HostOperands& operands, const 
 
 void Expectation::run_model(const PlanInfo& plan) {
   const Problem& p = case_.problem;
-  sums_.assign(static_cast<size_t>(p.m * p.n * p.l), 0.0f);
+  sums_.assign(static_cast<size_t>(p.m * p.n * p.l), 0.0);
   if (!factors_.reads_ab) return;
   if (p.a.type == DType::f32) {
-    sums_ = simt_sums(plan, p, operands_.a.view(), operands_.b.view());
+    const std::vector<float> sums = simt_sums(plan, p, operands_.a.view(), operands_.b.view());
+    sums_.assign(sums.begin(), sums.end());
+    return;
+  }
+  if (!is_fp8(p.a.type)) {
+    sums_ = wgmma_sums(p, operands_.a.view(), operands_.b.view());
     return;
   }
   const OperandShape &a = operands_.a.shape, &b = operands_.b.shape;
@@ -78,7 +96,14 @@ void Expectation::run_model(const PlanInfo& plan) {
   for (int64_t batch = 0; batch < p.l; ++batch) {
     model.a = operands_.a.bytes.data() + batch * a.batch_stride;
     model.b = operands_.b.bytes.data() + batch * b.batch_stride;
-    static_cast<void>(emulator::model_gemm_fp8(model, sums_.data() + batch * p.m * p.n, p.n));
+    if (p.scale_mode == ScaleMode::block_1x128_128x128) {
+      const HostScales &sa = operands_.a_scales, &sb = operands_.b_scales;
+      model.a_scales = {sa.data() + batch * sa.batch_stride, sa.line_stride, sa.k_stride};
+      model.b_scales = {sb.data() + batch * sb.batch_stride, sb.line_stride, sb.k_stride};
+    }
+    std::vector<float> sums(static_cast<size_t>(p.m * p.n));
+    static_cast<void>(emulator::model_gemm_fp8(model, sums.data(), p.n));
+    std::copy(sums.begin(), sums.end(), sums_.begin() + batch * p.m * p.n);
   }
 }
 
@@ -86,23 +111,43 @@ Comparison Expectation::compare_with_reference(const std::vector<uint8_t>& d) co
   const Problem& p = case_.problem;
   MatrixView got = operands_.d.view();
   got.data = d.data();
-  ComparisonRules rules;
-  rules.accumulation =
-      p.a.type == DType::f32
-          ? fma_f32_bound(p.k)
-          : wgmma_f32_bound(p.a.type, p.k, p.accumulation == Accumulation::fast ? 0 : p.interval);
-  rules.saturate = p.saturate && bits_of(p.d.type) == 8;
+  ComparisonRules rules = comparison_rules(p);
+  const double greatest = operands_.a_scales.greatest() * operands_.b_scales.greatest();
+  if (p.scale_mode == ScaleMode::block_1x128_128x128)
+    rules.accumulation = block_scaled_bound(p.a.type, p.k, greatest);
+  if (p.scale_mode == ScaleMode::per_row_column) rules.accumulation.absolute *= greatest;
   return compare(gemm_, reference_.data(), magnitude_.data(), got, rules);
+}
+
+float Expectation::scale_of(int64_t batch, int64_t row, int64_t column) const {
+  if (case_.problem.scale_mode != ScaleMode::per_row_column || factors_.scale == 0) return factors_.scale;
+  const float of_row = operands_.a_scales.at(batch, row, 0),
+              of_column = operands_.b_scales.at(batch, column, 0);
+  return exchanged_ ? factors_.scale * of_column * of_row : factors_.scale * of_row * of_column;
+}
+
+float Expectation::scale_of(int64_t batch, int64_t row, int64_t column) const {
+  if (case_.problem.scale_mode != ScaleMode::per_row_column || factors_.scale == 0) return factors_.scale;
+  const float of_row = operands_.a_scales.at(batch, row, 0),
+              of_column = operands_.b_scales.at(batch, column, 0);
+  return exchanged_ ? factors_.scale * of_column * of_row : factors_.scale * of_row * of_column;
 }
 
 uint64_t Expectation::model_bits(int64_t batch, int64_t row, int64_t column) const {
   const Problem& p = case_.problem;
-  float value = factors_.scale * sums_[static_cast<size_t>((batch * p.m + row) * p.n + column)];
-  if (factors_.reads_c) {
-    const OperandShape& c = operands_.c.shape;
-    const double source = load_element(operands_.c.bytes.data(), c.type, c.index(batch, row, column));
-    value = std::fma(factors_.beta, static_cast<float>(source), value);
-  }
+  const double sum = sums_[static_cast<size_t>((batch * p.m + row) * p.n + column)];
+  const OperandShape& c = operands_.c.shape;
+  const double source =
+      factors_.reads_c ? load_element(operands_.c.bytes.data(), c.type, c.index(batch, row, column)) : 0.0;
+  // One rounding for the product and one for the sum, in the arithmetic of the kernel's epilogue.
+  const auto linear = [&](auto scale, auto beta) {
+    using Type = decltype(scale);
+    const Type product = scale * static_cast<Type>(sum);
+    return static_cast<double>(factors_.reads_c ? std::fma(beta, static_cast<Type>(source), product)
+                                                : product);
+  };
+  const double value = is_integer(p.a.type) ? linear(double{factors_.scale}, double{factors_.beta})
+                                            : linear(scale_of(batch, row, column), factors_.beta);
   uint64_t bits = 0;
   store_element(&bits, p.d.type, 0, value, p.saturate && bits_of(p.d.type) == 8);
   return bits;

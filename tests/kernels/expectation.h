@@ -22,14 +22,17 @@ class Expectation {
 
  private:
   void run_model(const PlanInfo& plan);
+  /// What a sum is multiplied with, in the kernel's order of operations.
+  float scale_of(int64_t batch, int64_t row, int64_t column) const;
   uint64_t model_bits(int64_t batch, int64_t row, int64_t column) const;
 
   const GemmCase& case_;
   const HostOperands& operands_;
   Factors factors_;
+  bool exchanged_;  // the kernel computes D^T
   ReferenceGemm gemm_;
   std::vector<double> reference_, magnitude_;  // [batch][m][n]
-  std::vector<float> sums_;                    // [batch][m][n], by the model; empty without it
+  std::vector<double> sums_;                   // [batch][m][n], by the model; empty without it
 };
 
 /// Bits of element `index`.

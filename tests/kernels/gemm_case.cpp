@@ -77,9 +77,13 @@ class CaseRun {
     Block c(machine_, "C", static_cast<size_t>(at.c), operands_.c.bytes, false);
     Block d(machine_, "D", static_cast<size_t>(at.d), operands_.d.bytes, true);
     Block scalars(machine_, "scalars", 0, scalar_bytes(), false);
+    const auto scales_at = static_cast<size_t>(at.scales);
+    Block a_scales(machine_, "scales of A", scales_at, operands_.a_scales.bytes, false);
+    Block b_scales(machine_, "scales of B", scales_at, operands_.b_scales.bytes, false);
     const std::vector<uint8_t> unknown(static_cast<size_t>(plan_.workspace_bytes()), 0xFF);  // NaN
     Block workspace(machine_, "workspace", 0, unknown, true);
-    if (!a.valid() || !b.valid() || !c.valid() || !d.valid() || !scalars.valid() || !workspace.valid())
+    if (!a.valid() || !b.valid() || !c.valid() || !d.valid() || !scalars.valid() || !workspace.valid() ||
+        !a_scales.valid() || !b_scales.valid())
       return fail(result, "no memory for the operands");
 
     Buffers buffers{.a = a.base(), .b = b.base(), .c = case_.in_place ? d.base() : c.base(), .d = d.base()};
@@ -88,9 +92,13 @@ class CaseRun {
       const auto* factor = static_cast<const float*>(scalars.base());
       buffers.alpha = factor, buffers.beta = factor + 1;
     }
-    if (case_.device_scalars && case_.problem.a.type != DType::f32) {
+    if (case_.device_scalars && is_fp8(case_.problem.a.type)) {
       const auto* factor = static_cast<const float*>(scalars.base());
       buffers.scale_a = factor + 2, buffers.scale_b = factor + 3, buffers.scale_d = factor + 4;
+    }
+    if (case_.problem.scale_mode != ScaleMode::per_tensor) {
+      buffers.scale_a = static_cast<const float*>(a_scales.base());
+      buffers.scale_b = static_cast<const float*>(b_scales.base());
     }
     for (int attempt = 0; attempt < case_.runs && result.failure.empty(); ++attempt) {
       const std::vector<uint8_t> before = d_before(attempt);
@@ -101,9 +109,11 @@ class CaseRun {
       if (!guarded) return fail(result, guarded.error().message);
       if (!*guarded) fail(result, "bytes around D have changed");
       judge(result, before, after, attempt);
-      check_unchanged(result, "A", a, operands_.a);
-      check_unchanged(result, "B", b, operands_.b);
-      check_unchanged(result, "C", c, operands_.c);
+      check_unchanged(result, "A", a, operands_.a.bytes);
+      check_unchanged(result, "B", b, operands_.b.bytes);
+      check_unchanged(result, "C", c, operands_.c.bytes);
+      check_unchanged(result, "the scales of A", a_scales, operands_.a_scales.bytes);
+      check_unchanged(result, "the scales of B", b_scales, operands_.b_scales.bytes);
       std::vector<uint8_t> scratch;
       const Expected<bool> kept = workspace.read(scratch);
       if (!kept || !*kept) fail(result, "bytes around the workspace have changed");
@@ -172,11 +182,11 @@ class CaseRun {
   }
 
   void check_unchanged(CaseResult& result, const char* name, const Block& block,
-                       const HostOperand& operand) const {
+                       const std::vector<uint8_t>& bytes) const {
     std::vector<uint8_t> now;
     const Expected<bool> guarded = block.read(now);
     if (!guarded) return fail(result, guarded.error().message);
-    if (!*guarded || now != operand.bytes) fail(result, text(name, " or bytes around it have changed"));
+    if (!*guarded || now != bytes) fail(result, text(name, " or bytes around it have changed"));
   }
 
   const GemmCase& case_;
@@ -212,7 +222,8 @@ Problem planned_problem(const GemmCase& c) {
   p.b.alignment = alignment_of(p.b, c.offset.b);
   p.c.alignment = alignment_of(p.c, c.in_place ? c.offset.d : c.offset.c);
   p.d.alignment = alignment_of(p.d, c.offset.d);
-  if (c.device_scalars) p.alpha = p.beta = p.scale_a = p.scale_b = p.scale_d = 1;
+  if (c.device_scalars) p.alpha = p.beta = p.scale_d = 1;
+  if (c.device_scalars && p.scale_mode == ScaleMode::per_tensor) p.scale_a = p.scale_b = 1;
   return p;
 }
 
@@ -234,6 +245,12 @@ CaseResult run_case(const GemmCase& c, TestMachine& machine) {
   return result;
 }
 
+std::string describe(const char* name, const ScaleStrides& s) {
+  std::string words = text(' ', name, ' ', s.line_stride, ' ', s.k_stride);
+  if (s.batch_stride) words += text(" batch ", *s.batch_stride);
+  return words;
+}
+
 std::string describe(const GemmCase& c) {
   const Problem& p = c.problem;
   const Options& o = c.options;
@@ -245,6 +262,9 @@ std::string describe(const GemmCase& c) {
             c.device_scalars ? " on the device" : "", c.in_place ? ", in place" : "", ", ",
             p.accumulation == Accumulation::fast ? "fast" : text("interval ", p.interval),
             p.saturate ? "" : ", not saturating");
+  if (p.scale_mode != ScaleMode::per_tensor)
+    s += text(p.scale_mode == ScaleMode::per_row_column ? ", scales of rows and columns," : ", block scales,",
+              describe("A", p.a_scales), describe("B", p.b_scales));
   if (o.tile) s += text(", tile ", o.tile->m, 'x', o.tile->n);
   if (o.cluster) s += text(", cluster ", o.cluster->m, 'x', o.cluster->n);
   if (o.raster) s += *o.raster == schedule::Raster::along_m ? ", along M" : ", along N";
@@ -276,8 +296,8 @@ int64_t bulk_ld(int64_t line, DType type, int64_t wider) {
 }
 
 void pad_for_bulk(Problem& p, int64_t wider) {
-  p.a.ld = bulk_ld(p.k, p.a.type, wider);
-  p.b.ld = bulk_ld(p.k, p.b.type, wider);
+  p.a.ld = bulk_ld(p.a.layout == Layout::row_major ? p.k : p.m, p.a.type, wider);
+  p.b.ld = bulk_ld(p.b.layout == Layout::row_major ? p.n : p.k, p.b.type, wider);
   p.c.ld = bulk_ld(p.c.layout == Layout::row_major ? p.n : p.m, p.c.type, wider);
   p.d.ld = bulk_ld(p.d.layout == Layout::row_major ? p.n : p.m, p.d.type, wider);
 }

@@ -34,9 +34,12 @@ struct GemmCase {
   Data data = Data::normal;
   uint64_t seed = 1;
   ElementFunction a_value, b_value, c_value;  // instead of `data`, where given
+  /// Scales of A by (batch, row, block along K) and of B by (batch, column or block of columns, block along
+  /// K), where the problem's mode has them. Default: all different, some negative.
+  ElementFunction a_scale, b_scale;
 
   struct Offsets {
-    int a = 0, b = 0, c = 0, d = 0;
+    int a = 0, b = 0, c = 0, d = 0, scales = 0;
   };
   /// Bytes by which the base pointers miss a multiple of 256. The problem's alignments follow.
   Offsets offset;

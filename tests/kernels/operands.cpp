@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstring>
 #include <initializer_list>
 #include <limits>
 
@@ -27,6 +29,18 @@ constexpr std::array<float, 6> kSpecialFloats{
     std::numeric_limits<float>::denorm_min(),
     -std::numeric_limits<float>::infinity()};
 
+/// The same for other types; integers have their ends only.
+double special_value(DType type, size_t which) {
+  if (is_integer(type))
+    return with_type(type, [&](auto t) -> double {
+      using Traits = NumericTraits<decltype(t)>;
+      return which % 2 == 0 ? Traits::max : Traits::lowest;
+    });
+  if (type != DType::f16) return kSpecialFloats[which];
+  constexpr double kLarge = 60000, kLeast = 0x1p-24;
+  return which == 3 ? kLarge : which == 4 ? kLeast : static_cast<double>(kSpecialFloats[which]);
+}
+
 /// One special code in every seventh row, or column of B.
 void plant_specials(HostOperand& o, bool along_columns) {
   const OperandShape& s = o.shape;
@@ -38,10 +52,10 @@ void plant_specials(HostOperand& o, bool along_columns) {
       const int64_t at = (line * 37 + batch) % depth;
       const int64_t index = along_columns ? s.index(batch, at, line) : s.index(batch, line, at);
       const size_t which = static_cast<size_t>(line / 7 + batch) % codes.size();
-      if (s.type == DType::f32) {
-        store_element(o.bytes.data(), s.type, index, kSpecialFloats[which], false);
-      } else {
+      if (is_fp8(s.type)) {
         o.bytes[static_cast<size_t>(index)] = codes[which];
+      } else {
+        store_element(o.bytes.data(), s.type, index, special_value(s.type, which), false);
       }
     }
   }
@@ -59,7 +73,7 @@ void fill(HostOperand& o, const GemmCase& c, const ElementFunction& value, uint6
     return;
   }
   const MatrixShape shape{s.type, s.rows, s.columns, batches, s.row_stride, s.column_stride, s.batch_stride};
-  if (c.data == Data::codes && bits_of(s.type) == 8) {
+  if (c.data == Data::codes && s.type != DType::f32 && s.type != DType::s32) {
     fill_any_codes(o.bytes.data(), shape, false, seed);
     return;
   }
@@ -72,6 +86,39 @@ void fill(HostOperand& o, const GemmCase& c, const ElementFunction& value, uint6
 
 HostOperand make(const OperandShape& shape) {
   return {shape, std::vector<uint8_t>(static_cast<size_t>(shape.bytes()), kNan)};
+}
+
+/// All different: 1/8 to 2, every fifth one negative.
+double default_scale(int64_t number) {
+  const double value = std::exp2(number % 4 - 3) * (1 + static_cast<double>(number % 8191) / 8192);
+  return number % 5 == 3 ? -value : value;
+}
+
+/// k_blocks are contiguous in packed scales if `by_lines`, else the lines are.
+HostScales make_scales(const ScaleStrides& strides, int64_t lines, int64_t k_blocks, int64_t batches,
+                       bool by_lines, const ElementFunction& value, bool read) {
+  HostScales s{lines, k_blocks, batches, strides.line_stride, strides.k_stride};
+  if (s.line_stride == 0 && s.k_stride == 0) {
+    s.line_stride = by_lines ? k_blocks : 1;
+    s.k_stride = by_lines ? 1 : lines;
+  }
+  const int64_t packed = s.line_stride > s.k_stride ? s.line_stride * lines : s.k_stride * k_blocks;
+  s.batch_stride = batches > 1 ? strides.batch_stride.value_or(packed) : 0;
+  if (lines == 0 || k_blocks == 0 || batches == 0) return s;
+  s.bytes.assign(static_cast<size_t>(s.index(batches - 1, lines - 1, k_blocks - 1) + 1) * sizeof(float),
+                 kNan);
+  if (!read) return s;
+  for (int64_t batch = 0; batch < (s.batch_stride == 0 ? 1 : batches); ++batch) {
+    for (int64_t line = 0; line < lines; ++line) {
+      for (int64_t block = 0; block < k_blocks; ++block) {
+        const int64_t number = (batch * lines + line) * k_blocks + block;
+        const auto scale = static_cast<float>(value ? value(batch, line, block) : default_scale(number));
+        std::memcpy(&s.bytes[static_cast<size_t>(s.index(batch, line, block)) * sizeof(float)], &scale,
+                    sizeof scale);
+      }
+    }
+  }
+  return s;
 }
 
 /// The product of factors in device memory: a zero stays zero.
@@ -99,6 +146,16 @@ OperandShape shape_of(const Operand& operand, int64_t rows, int64_t columns, int
   return s;
 }
 
+double HostScales::greatest() const {
+  double most = 1;
+  for (int64_t batch = 0; batch < batches; ++batch)
+    for (int64_t line = 0; line < lines; ++line)
+      for (int64_t block = 0; block < k_blocks; ++block)
+        if (const double value = std::fabs(at(batch, line, block)); std::isfinite(value))
+          most = std::max(most, value);
+  return most;
+}
+
 HostOperands make_operands(const GemmCase& c) {
   const Problem& p = c.problem;
   HostOperands o;
@@ -116,13 +173,23 @@ HostOperands make_operands(const GemmCase& c) {
     }
   }
   if (factors.reads_c) fill(o.c, c, c.c_value, c.seed + 2);
+  if (p.scale_mode != ScaleMode::per_tensor) {
+    const bool blocks = p.scale_mode == ScaleMode::block_1x128_128x128;
+    const int64_t k_blocks = blocks ? (p.k + 127) / 128 : 1, n_lines = blocks ? (p.n + 127) / 128 : p.n;
+    o.a_scales = make_scales(p.a_scales, p.m, k_blocks, p.l, false, c.a_scale, factors.reads_ab);
+    o.b_scales = make_scales(p.b_scales, n_lines, k_blocks, p.l, blocks, c.b_scale, factors.reads_ab);
+  }
   return o;
 }
 
 Factors factors_of(const GemmCase& c) {
   const Problem& p = c.problem;
   Factors f;
-  if (c.device_scalars) {
+  if (c.device_scalars && p.scale_mode != ScaleMode::per_tensor) {  // scale_a and scale_b are on the host
+    f.scale =
+        p.k == 0 ? 0.0f : product({static_cast<float>(double{p.scale_a} * p.scale_b), p.alpha, p.scale_d});
+    f.beta = product({p.beta, p.scale_d});
+  } else if (c.device_scalars) {
     f.scale = p.k == 0 ? 0.0f : product({p.alpha, p.scale_a, p.scale_b, p.scale_d});
     f.beta = product({p.beta, p.scale_d});
   } else {

@@ -31,15 +31,32 @@ struct HostOperand {
   }
 };
 
+/// The FP32 scales of A or B with all strides resolved; nothing but for problems that have them.
+struct HostScales {
+  int64_t lines = 0, k_blocks = 0, batches = 0;
+  int64_t line_stride = 0, k_stride = 0, batch_stride = 0;
+  std::vector<uint8_t> bytes{};
+
+  bool present() const { return lines != 0; }
+  int64_t index(int64_t batch, int64_t line, int64_t block) const {
+    return batch * batch_stride + line * line_stride + block * k_stride;
+  }
+  const float* data() const { return reinterpret_cast<const float*>(bytes.data()); }
+  float at(int64_t batch, int64_t line, int64_t block) const { return data()[index(batch, line, block)]; }
+  /// The largest magnitude, at least 1.
+  double greatest() const;
+};
+
 /// What a case reads and writes. D's bytes are its contents before a run, but for the pattern.
 struct HostOperands {
   HostOperand a, b, c, d;
+  HostScales a_scales, b_scales;
 };
 HostOperands make_operands(const GemmCase& c);
 
 /// The factors of the epilogue as kernels compute them, and as the formula has them.
 struct Factors {
-  float scale = 0, beta = 0;  // D = convert(scale * sum + beta * C)
+  float scale = 0, beta = 0;  // D = convert(scale * sum + beta * C), but for scales of rows and columns
   double alpha = 0, reference_beta = 0, scale_d = 1;
   bool reads_ab = false, reads_c = false;
 };

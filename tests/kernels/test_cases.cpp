@@ -54,6 +54,8 @@ INSTANTIATE_TEST_SUITE_P(Values, Checks, ::testing::ValuesIn(value_checks().begi
                          name_of_check);
 INSTANTIATE_TEST_SUITE_P(Shapes, Checks, ::testing::ValuesIn(shape_checks().begin(), shape_checks().end()),
                          name_of_check);
+INSTANTIATE_TEST_SUITE_P(Scales, Checks, ::testing::ValuesIn(scale_checks().begin(), scale_checks().end()),
+                         name_of_check);
 INSTANTIATE_TEST_SUITE_P(Options, Checks, ::testing::ValuesIn(option_checks().begin(), option_checks().end()),
                          name_of_check);
 

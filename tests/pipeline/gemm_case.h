@@ -49,35 +49,39 @@ struct GemmShape {
   int64_t pad = 0;  // elements added to every leading dimension, in units of 16 bytes of A and B
   double alpha = 1, beta = 0;
   uint32_t blocks = 3;  // of the grid: fewer than tiles, so that blocks are persistent
+  int alignment = 16;   // of A and B, bytes: no more than that
 };
 
-/// A matrix of a batch with poisoned padding.
+/// A matrix of a batch with poisoned padding. Below 16 bytes, `alignment` is exactly that of its base and of
+/// its leading dimension.
 template <class T, arrangement Order>
 struct Matrix {
-  int64_t rows, columns, batches, ld, batch_stride;
+  int64_t rows, columns, batches, ld, batch_stride, start;
   Buffer<T> buffer;
 
-  Matrix(int64_t r, int64_t c, int64_t b, int64_t pad, bool writable, const char* name)
+  Matrix(int64_t r, int64_t c, int64_t b, int64_t pad, bool writable, const char* name, int alignment = 16)
       : rows(r),
         columns(c),
         batches(b),
-        ld(padded(Order == row_major ? c : r) + pad),
+        ld(padded(Order == row_major ? c : r, alignment) + pad),
         batch_stride(ld * (Order == row_major ? r : c) + pad),
-        buffer(static_cast<size_t>(std::max<int64_t>(1, b * batch_stride)), writable, name) {}
+        start(alignment < 16 ? unit(alignment) : 0),
+        buffer(static_cast<size_t>(start + std::max<int64_t>(1, b * batch_stride)), writable, name) {}
 
-  /// Leading dimensions are multiples of 16 bytes.
-  static int64_t padded(int64_t n) {
-    constexpr auto unit = static_cast<int64_t>(16 / sizeof(T));
-    return std::max<int64_t>(unit, (n + unit - 1) / unit * unit);
+  static int64_t unit(int alignment) {
+    return std::max<int64_t>(1, alignment / static_cast<int64_t>(sizeof(T)));
   }
+  static int64_t padded(int64_t n, int alignment) {
+    const int64_t of = unit(alignment), units = std::max<int64_t>(1, (n + of - 1) / of);
+    return of * (alignment < 16 ? units | 1 : units);
+  }
+  T* data() { return buffer.data() + start; }
   T& at(int64_t r, int64_t c, int64_t b) {
-    return buffer[static_cast<size_t>(b * batch_stride + (Order == row_major ? r * ld + c : c * ld + r))];
+    return data()[b * batch_stride + (Order == row_major ? r * ld + c : c * ld + r)];
   }
-  auto tensor() {
-    return make_gmem_tensor_batched<Order>(buffer.data(), rows, columns, batches, ld, batch_stride);
-  }
+  auto tensor() { return make_gmem_tensor_batched<Order>(data(), rows, columns, batches, ld, batch_stride); }
   auto const_tensor() {
-    return make_gmem_tensor_batched<Order>(static_cast<const T*>(buffer.data()), rows, columns, batches, ld,
+    return make_gmem_tensor_batched<Order>(static_cast<const T*>(data()), rows, columns, batches, ld,
                                            batch_stride);
   }
   template <class Random>
@@ -128,9 +132,9 @@ void check_gemm(const GemmShape& s, int largest = 2) {
   constexpr bool is_unsigned = std::is_unsigned_v<A> || std::is_unsigned_v<B>;
   std::mt19937 random(static_cast<uint32_t>(s.m * 31 + s.n * 7 + s.k));
   Matrix<A, arrangement_of_v_a<D>> a(s.m, s.k, s.batches, s.pad * 16 / static_cast<int64_t>(sizeof(A)), false,
-                                     "A");
+                                     "A", s.alignment);
   Matrix<B, arrangement_of_v_b<D>> b(s.k, s.n, s.batches, s.pad * 16 / static_cast<int64_t>(sizeof(B)), false,
-                                     "B");
+                                     "B", s.alignment);
   Matrix<Out, OrderC> c(s.m, s.n, s.batches, s.pad * 3, true, "C");
   a.fill(random, is_unsigned ? 0 : -largest, largest);
   b.fill(random, is_unsigned ? 0 : -largest, largest);

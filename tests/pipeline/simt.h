@@ -2,9 +2,8 @@
 // sums and against the chain of fused multiply-adds that it promises.
 #include <cmath>
 #include <cstring>
-#include <limits>
 
-#include "tests/pipeline/run_case.h"
+#include "tests/pipeline/accumulator_case.h"
 
 namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
@@ -54,68 +53,8 @@ TEST_F(PipelineSimt, runs_a_schedule) {
   check_run<Fp32<64, 32, col_major, row_major>, 3, float, false>(200, 300, 70);
 }
 
-/// C = 2 A B in two phases. Nothing runs beside the multiplications of this path: every piece is stored
-/// before the next tile.
-template <class D, class Out>
-struct InTwoPieces {
-  Out out;
-
-  template <class Accumulator>
-  struct Bound {
-    static constexpr int pieces = 2, packed_registers = Accumulator::kSize;
-    using Held = typename Accumulator::held_type;
-
-    const InTwoPieces& epilogue;
-    schedule::TileCoord tile{};
-    typename Accumulator::fragment_type packed{};
-
-    TILEWRIGHT_DEVICE void pack(Accumulator& accumulator, schedule::TileCoord coord) {
-      tile = coord;
-      accumulator.for_each_result([&](int i, Coord, float value) { packed[i] = 2 * value; });
-    }
-    template <int Piece>
-    TILEWRIGHT_DEVICE void store() {
-      const auto view = get_tile(epilogue.out, D::c_shape, tile.m, tile.n, tile.batch);
-      packed.for_each([&](int i, float value) {
-        const Coord first = Held::first(i / Held::part_size);
-        const uint32_t m = first.m + Held::down(i % Held::part_size);
-        const uint32_t n = first.n + Held::across(i % Held::part_size);
-        if (i % pieces == Piece && m < view.rows() && n < view.columns()) view(m, n) = value;
-      });
-    }
-    TILEWRIGHT_DEVICE void finish() {}
-  };
-
-  template <class Accumulator>
-  TILEWRIGHT_DEVICE Bound<Accumulator> bind(std::byte*) const {
-    return {*this};
-  }
-};
-
 TEST_F(PipelineSimt, runs_epilogues_of_two_phases) {
-  using D = Fp32<32, 16, row_major, row_major>;
-  Matrix<float, row_major> a(70, 40, 1, 0, false, "A"), b(40, 150, 1, 0, false, "B");
-  Matrix<float, row_major> c(70, 150, 1, 0, true, "C");
-  std::mt19937 random(3);
-  a.fill(random, -3, 3);
-  b.fill(random, -3, 3);
-  const auto p = suggest_pipeline<2, D>(a.const_tensor(), b.const_tensor());
-  ASSERT_TRUE(p) << p.error().message;
-  using Handle = std::decay_t<decltype(p->get_device_handle())>;
-  using Epilogue = InTwoPieces<D, decltype(c.tensor())>;
-  const schedule::TileSchedule tiles = p->make_schedule();
-  const auto config = p->persistent_config(run_kernel<Handle, Epilogue>, tiles, 0, nullptr, 2);
-  ASSERT_TRUE(config) << config.error().message;
-  run(run_kernel<Handle, Epilogue>, *config, tiles, p->get_device_handle(), Epilogue{c.tensor()});
-  if (::testing::Test::HasFatalFailure()) return;
-  for (int64_t m = 0; m < 70; ++m) {
-    for (int64_t n = 0; n < 150; ++n) {
-      float sum = 0;
-      for (int64_t k = 0; k < 40; ++k) sum += a.at(m, k, 0) * b.at(k, n, 0);
-      ASSERT_EQ(c.at(m, n, 0), 2 * sum) << m << ", " << n;
-    }
-  }
-  expect_padding_untouched(c);
+  check_two_pieces<Fp32<32, 16, row_major, row_major>>(70, 150, 40);
 }
 
 // ---- the chain of fused multiply-adds, at any 4-byte alignment
@@ -185,54 +124,6 @@ TEST_F(PipelineSimt, sums_are_the_chain_of_fused_multiply_adds_in_every_arrangem
 
 // ---- a reusable accumulator
 
-template <class D, class Out, class Handle>
-TILEWRIGHT_GLOBAL void TILEWRIGHT_LAUNCH_BOUNDS(Handle::max_threads_per_block)
-    sum_kernel(Out out, const TILEWRIGHT_GRID_CONSTANT Handle pipeline) {
-  TILEWRIGHT_SHARED(shared, Handle::buffer_alignment());
-  auto tile = pipeline.get_tile(shared, 0, 0);
-  auto accumulator = tile.get_accumulator();
-  tile.execute(accumulator);
-  pipeline.reset_tile(tile, 1, 0);  // a part of this tile exists; the rest adds zero
-  tile.execute(accumulator);
-  pipeline.reset_tile(tile, 0, 0);
-  tile.execute(accumulator);
-  tile.epilogue(accumulator, [&](auto& acc) {
-    const auto view = get_tile(out, D::c_shape, 0, 0);
-    auto sum = acc.make_partition_and_copy(view);
-    acc.reduce_and_store(sum, [](float value, float old, Coord) { return value + old; });
-    acc.partition_and_copy(sum, view);
-  });
-}
-
-template <class D>
-void check_sum() {
-  constexpr int64_t kRows = 40, kK = 20;
-  Matrix<float, arrangement_of_v_a<D>> a(kRows, kK, 1, 0, false, "A");
-  Matrix<float, arrangement_of_v_b<D>> b(kK, 128, 1, 0, false, "B");
-  Matrix<float, row_major> c(kRows, 128, 1, 0, true, "C");
-  std::mt19937 random(3);
-  a.fill(random, -3, 3);
-  b.fill(random, -3, 3);
-  c.fill(random, 5, 5);
-  const auto p = suggest_pipeline<2, D, reusable_accumulator>(a.const_tensor(), b.const_tensor());
-  ASSERT_TRUE(p) << p.error().message;
-  using Handle = std::decay_t<decltype(p->get_device_handle())>;
-  const auto out = get_batch(c.tensor(), 0);
-  run(sum_kernel<D, std::remove_const_t<decltype(out)>, Handle>, p->launch_config({1, 1, 1}), out,
-      p->get_device_handle());
-  if (::testing::Test::HasFatalFailure()) return;
-  const auto product = [&](int64_t m, int64_t n) {
-    float sum = 0;
-    for (int64_t x = 0; x < kK && m < kRows; ++x) sum += a.at(m, x, 0) * b.at(x, n, 0);
-    return sum;
-  };
-  for (int64_t m = 0; m < 32; ++m) {
-    for (int64_t n = 0; n < 128; ++n) {
-      ASSERT_EQ(c.at(m, n, 0), 5 + 2 * product(m, n) + product(m + 32, n)) << m << ", " << n;
-    }
-  }
-}
-
 TEST_F(PipelineSimt, a_reusable_accumulator_adds_tiles_of_which_only_a_part_exists) {
   check_sum<Fp32<32, 16, row_major, col_major>>();
   check_sum<Fp32<32, 16, col_major, row_major, 4>>();
@@ -240,45 +131,6 @@ TEST_F(PipelineSimt, a_reusable_accumulator_adds_tiles_of_which_only_a_part_exis
 }
 
 // ---- what does not exist
-
-template <class Out, class Handle>
-TILEWRIGHT_GLOBAL void TILEWRIGHT_LAUNCH_BOUNDS(Handle::max_threads_per_block)
-    outside_kernel(Out flags, const TILEWRIGHT_GRID_CONSTANT Handle pipeline) {
-  TILEWRIGHT_SHARED(shared, Handle::buffer_alignment());
-  auto tile = pipeline.get_tile(shared, 0, 0);
-  tile.execute([&](auto& accumulator) {
-    accumulator.for_each_result([&](int i, Coord at, float value) {
-      flags(at.m, at.n) = accumulator.is_index_in_bounds(i) ? (value == value ? 1 : 2) : (value == 0 ? 3 : 4);
-    });
-  });
-}
-
-template <class D>
-void check_outside() {
-  Matrix<float, arrangement_of_v_a<D>> a(20, 9, 1, 0, false, "A");
-  Matrix<float, arrangement_of_v_b<D>> b(9, 50, 1, 0, false, "B");
-  Matrix<int32_t, row_major> flags(32, 128, 1, 0, true, "flags");
-  std::mt19937 random(3);
-  a.fill(random, 1, 3);
-  b.fill(random, 1, 3);
-  a.at(19, 0, 0) = std::numeric_limits<float>::quiet_NaN();
-  const auto p = suggest_pipeline<2, D>(a.const_tensor(), b.const_tensor());
-  ASSERT_TRUE(p) << p.error().message;
-  using Handle = std::decay_t<decltype(p->get_device_handle())>;
-  const auto out = get_batch(flags.tensor(), 0);
-  run(outside_kernel<std::remove_const_t<decltype(out)>, Handle>, p->launch_config({1, 1, 1}), out,
-      p->get_device_handle());
-  if (::testing::Test::HasFatalFailure()) return;
-  for (int64_t i = 0; i < 32; ++i) {
-    for (int64_t j = 0; j < 128; ++j) {
-      // The last row, a NaN, is not repeated: what lies beyond is zero times what is in B.
-      ASSERT_EQ(flags.at(i, j, 0), i >= 20 || j >= 50 ? (i == 19 ? 4 : 3)
-                                   : i == 19          ? 2
-                                                      : 1)
-          << i << ", " << j;
-    }
-  }
-}
 
 TEST_F(PipelineSimt, what_lies_outside_is_zero) {
   check_outside<Fp32<32, 16, row_major, col_major>>();

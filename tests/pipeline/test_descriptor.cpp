@@ -148,8 +148,10 @@ TEST(Path, fp8_is_promoted_by_default) {
 
 TEST(Path, can_be_required_and_restricted) {
   static_assert(path_of_v<decltype(Bf16Tile() + RequirePath<path::wgmma>())> == path::wgmma);
-  static_assert(path_of_v<decltype(Bf16Tile() + RequirePath<path::mma_sync>())> == path::mma_sync);
-  static_assert(path_of_v<decltype(Bf16Tile() + AllowPaths<path::mma_sync, path::simt>())> == path::mma_sync);
+  using Square = decltype(Size<128, 128, 64>() + Precision<bf16, bf16, float>() + BlockDim<256>() + Hopper());
+  static_assert(path_of_v<Square> == path::wgmma);
+  static_assert(path_of_v<decltype(Square() + RequirePath<path::mma_sync>())> == path::mma_sync);
+  static_assert(path_of_v<decltype(Square() + AllowPaths<path::mma_sync, path::simt>())> == path::mma_sync);
   static_assert(path_of_v<decltype(Bf16Tile() + AllowPaths<path::simt>())> == path::none);
 }
 
@@ -159,10 +161,19 @@ TEST(Explain, names_what_is_taken_and_what_else_would_be_possible) {
             std::string::npos)
       << text;
   EXPECT_NE(text.find("wgmma    taken\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("mma_sync possible, but wgmma comes first\n"), std::string::npos) << text;
+  EXPECT_NE(
+      text.find("mma_sync.registers: found 160 registers: 128 accumulators and 32 of operands; 128 may"),
+      std::string::npos)
+      << text;
   EXPECT_NE(text.find("tcgen05.arch: found SM<900, arch_specific>(); needed SM<1000, arch_specific>()"),
             std::string::npos)
       << text;
+}
+
+TEST(Explain, names_what_would_be_possible_but_comes_later) {
+  using D = decltype(Size<128, 128, 64>() + Precision<bf16, bf16, float>() + BlockDim<256>() + Hopper());
+  EXPECT_NE(explain<D>().find("mma_sync possible, but wgmma comes first\n"), std::string::npos)
+      << explain<D>();
 }
 
 TEST(Explain, gives_found_and_needed_for_every_broken_rule) {
@@ -179,8 +190,9 @@ TEST(Explain, gives_found_and_needed_for_every_broken_rule) {
 }
 
 TEST(Explain, says_when_a_path_is_not_built_yet) {
-  using D = decltype(Bf16Tile() + RequirePath<path::mma_sync>());
-  EXPECT_NE(explain<D>().find("mma_sync taken by the rules, but not built yet"), std::string::npos)
+  using D = decltype(Size<128, 256, 64>() + Precision<bf16, bf16, float>() + MaxAlignment() + WithPipeline() +
+                     EnableInputStreaming() + SM<1000, arch_specific>() + RequirePath<path::tcgen05>());
+  EXPECT_NE(explain<D>().find("tcgen05  taken by the rules, but not built yet"), std::string::npos)
       << explain<D>();
 }
 

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "tests/pipeline/run_case.h"
+#include "tests/pipeline/under_schedules.h"
 
 namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
@@ -9,10 +10,8 @@ namespace pipeline_tests {
 namespace {
 
 using emulator::Machine;
-using emulator::MachineOptions;
 using emulator::Report;
 using emulator::ReportKind;
-using emulator::SchedulePolicy;
 
 using D = Tile<bf16, bf16, float, 64, 64, 64>;
 constexpr int64_t kSize = 64, kDepth = 128;
@@ -176,25 +175,6 @@ TEST(PipelineMisuse, an_exit_with_a_bulk_store_outstanding) {
 }
 
 // ---- right use, under every schedule
-
-template <class Check>
-void under_schedules(Check check) {
-  Machine& machine = Machine::default_machine();
-  const MachineOptions before = machine.options();
-  for (const SchedulePolicy policy :
-       {SchedulePolicy::fair, SchedulePolicy::random, SchedulePolicy::adversarial}) {
-    for (uint64_t seed = 0; seed < (policy == SchedulePolicy::fair ? 1u : 10u); ++seed) {
-      SCOPED_TRACE(::testing::Message() << "schedule " << static_cast<int>(policy) << ", seed " << seed);
-      MachineOptions options = before;
-      options.schedule = policy;
-      options.seed = seed;
-      machine.set_options(options);
-      check();
-      if (::testing::Test::HasFailure()) break;
-    }
-  }
-  machine.set_options(before);
-}
 
 TEST(PipelineSchedules, a_persistent_loop_is_clean_under_all_of_them) {
   under_schedules([] {

@@ -15,6 +15,7 @@ namespace {
 Facts good(path p) {
   Facts f = facts_of_v<Bf16Tile>;
   if (p == path::tcgen05) f.sm = 1000;
+  if (p == path::mma_sync) f.n = 128;
   if (p == path::simt) {
     f.a = f.b = Element::f32;
     f.n = f.threads = 128;
@@ -67,9 +68,35 @@ const std::map<std::string, Flip>& flips() {
       {"mma_sync.pipeline", [](Facts& f) { f.with_pipeline = false; }},
       {"mma_sync.arch", [](Facts& f) { f.sm = 750; }},
       {"mma_sync.precision", [](Facts& f) { f.a = f.b = Element::f32; }},
+      {"mma_sync.complex",
+       [](Facts& f) {
+         f.a = f.b = Element::s8;
+         f.c = Element::s32;
+         f.is_complex = true;
+       }},
+      {"mma_sync.accumulation",
+       [](Facts& f) {
+         f.a = f.b = f.c = Element::f16;
+         f.interval = 4;
+       }},
+      {"mma_sync.cluster", [](Facts& f) { f.cluster_n = 2; }},
       {"mma_sync.block_dim", [](Facts& f) { f.threads = 100; }},
+      {"mma_sync.producer", [](Facts& f) { f.threads = 928; }},
       {"mma_sync.tile_m", [](Facts& f) { f.m = 72; }},
-      {"mma_sync.tile_n", [](Facts& f) { f.n = 4; }},
+      {"mma_sync.tile_n",
+       [](Facts& f) {
+         f.a = f.b = Element::e4m3;
+         f.b_arrangement = row_major;
+         f.n = 8;
+       }},
+      {"mma_sync.tile_k", [](Facts& f) { f.k = 40; }},
+      {"mma_sync.warps", [](Facts& f) { f.m = f.n = 16; }},
+      {"mma_sync.registers", [](Facts& f) { f.n = 256; }},
+      {"mma_sync.stage",
+       [](Facts& f) {
+         f.sm = 890;
+         f.k = 256;
+       }},
       {"simt.pipeline", [](Facts& f) { f.with_pipeline = false; }},
       {"simt.arch", [](Facts& f) { f.modifier = generic; }},
       {"simt.type", [](Facts& f) { f.is_complex = true; }},

@@ -152,6 +152,21 @@ TILEWRIGHT_DEVICE FloatPair unpack_e5m2x2(uint16_t packed) {
 #endif
 }
 
+/// Four of the eight bytes of `low` (0 to 3) and `high` (4 to 7), numbered by the hexadecimal digits of
+/// `selector`, the lowest digit for the lowest byte. PTX `prmt`.
+TILEWRIGHT_DEVICE uint32_t permute_bytes(uint32_t low, uint32_t high, uint32_t selector) {
+#if defined(TILEWRIGHT_EMULATE)
+  const uint64_t bytes = low | static_cast<uint64_t>(high) << 32;
+  uint32_t result = 0;
+  for (int i = 0; i < 4; ++i) {
+    result |= static_cast<uint32_t>(bytes >> 8 * (selector >> 4 * i & 7) & 0xFF) << 8 * i;
+  }
+  return result;
+#else
+  return __byte_perm(low, high, selector);
+#endif
+}
+
 /// The tf32 nearest to a float, ties away from zero, low 13 bits zero. PTX `cvt.rna.tf32.f32`.
 TILEWRIGHT_DEVICE uint32_t to_tf32(float value) {
 #if defined(TILEWRIGHT_EMULATE)

@@ -7,6 +7,7 @@
 #include "tilewright/arch/mbarrier.h"
 #include "tilewright/arch/shared.h"
 #include "tilewright/arch/tma.h"
+#include "tilewright/mainloop/fp8_block_scales.h"
 #include "tilewright/mainloop/fp8_gemm_params.h"
 #include "tilewright/mainloop/ring.h"
 
@@ -19,14 +20,17 @@ using schedule::TileCoord;
 
 /// Compile-time shape of an FP8 kernel. kInterval: MMAs per promotion; 0 is whole K tiles at run time.
 template <int TileM, int TileN, class TypeA, class TypeB, int OutBytes, bool Promoted, int Interval,
-          kernels::Load LoadKind>
+          kernels::Load LoadKind, kernels::Scales ScalesKind = kernels::Scales::none>
 struct Fp8Config {
   using A = TypeA;
   using B = TypeB;
   static constexpr int kTileM = TileM, kTileN = TileN, kOutBytes = OutBytes, kInterval = Interval;
   static constexpr bool kPromoted = Promoted;
   static constexpr kernels::Load kLoad = LoadKind;
-  static constexpr kernels::Fp8Plan kPlan = kernels::fp8_plan(TileM, TileN, OutBytes, Promoted);
+  static constexpr kernels::Scales kScales = ScalesKind;
+  static constexpr bool kBlockScales = ScalesKind == kernels::Scales::blocks;
+  static constexpr bool kVectorScales = kernels::fp8_takes_vectors(TileM, TileN, OutBytes, ScalesKind);
+  static constexpr kernels::Fp8Plan kPlan = kernels::fp8_plan(TileM, TileN, OutBytes, Promoted, ScalesKind);
   static constexpr int kParts = kPlan.parts;
   static constexpr int kPartN = kPlan.part_n;
   static constexpr int kRegisters = kPartN / 2;  // accumulators of one part, per thread
@@ -37,6 +41,8 @@ struct Fp8Config {
   static_assert(Interval == 0 || Interval == 1 || Interval == 2,
                 "a promotion interval is 1, 2 or whole K tiles of 4 MMAs");
   static_assert(Interval == 0 || kParts == 1, "an interval below one K tile needs one part per warpgroup");
+  static_assert(ScalesKind == kernels::Scales::none || (Promoted && Interval == 0),
+                "kernels with scales are promoted, after whole K tiles");
   static_assert(kParts * kRegisters + (Promoted ? kRegisters : 0) <= 192,
                 "main and temporary accumulators exceed 192 registers a thread");
 };
@@ -46,10 +52,11 @@ template <class Config>
 struct Fp8Loads {
   static constexpr uint32_t kStageBytes = Config::kPlan.stage_bytes;
   static constexpr uint32_t kBytesA = Config::kTileM * kernels::kFp8TileK;
-  /// Threads that arrive on a full barrier.
+  /// Threads that arrive on a full barrier, besides those that bring block scales.
   static constexpr uint32_t kFullArrivals = Config::kLoad == kernels::Load::tma ? 1 : 128;
 
-  uint32_t stages;  // shared address of the first
+  uint32_t stages;           // shared address of the first
+  uint32_t scale_slots = 0;  // of Fp8BlockScales
 
   /// One thread: loads the K tiles of one output tile by TMA. In a cluster each CTA loads its share of the
   /// rows and multicasts it to the CTAs that need the same rows: A along the cluster's N, B along its M.
@@ -105,6 +112,10 @@ struct Fp8Loads {
       const uint32_t stage = stages + at.stage * kStageBytes;
       copy_rows(stage, a, p.lda, row_a, Config::kTileM, p.m, kt * kernels::kFp8TileK, p.k);
       copy_rows(stage + kBytesA, b, p.ldb, row_b, Config::kTileN, p.n, kt * kernels::kFp8TileK, p.k);
+      if constexpr (Config::kBlockScales) {
+        using Scales = Fp8BlockScales<Config>;
+        if (p.block_scales && Scales::is_loader()) Scales{scale_slots}.load(p, ring, at, tile, kt);
+      }
       arch::fence_proxy_async_shared();
       arch::mbarrier_arrive(ring.full_barrier(at));
       at.advance(ring.stages);

@@ -14,9 +14,12 @@
 // cover.
 #pragma once
 
+#include <type_traits>
+
 #include "tilewright/arch/fence.h"
 #include "tilewright/arch/math.h"
 #include "tilewright/arch/mbarrier.h"
+#include "tilewright/arch/warp.h"
 #include "tilewright/arch/wgmma.h"
 #include "tilewright/mainloop/fp8_loads.h"
 #include "tilewright/mainloop/ring.h"
@@ -37,7 +40,9 @@ struct WgmmaFp8 {
   static constexpr uint32_t kStageBytes = Config::kPlan.stage_bytes;
   static constexpr uint32_t kBytesA = Config::kTileM * kernels::kFp8TileK;
   static constexpr uint32_t kMmas = kernels::kFp8TileK / 32;
-  uint32_t stages;  // shared address; the layout of a stage is that of Fp8Loads
+  uint32_t stages;            // shared address; the layout of a stage is that of Fp8Loads
+  uint32_t scale_slots = 0;   // of Fp8BlockScales
+  bool block_scales = false;  // Fp8GemmParams::block_scales
 
   /// All 128 threads of a consumer warpgroup: accumulates one output tile over k_tiles K tiles and packs it.
   ///
@@ -47,12 +52,13 @@ struct WgmmaFp8 {
   template <class Shadow>
   TILEWRIGHT_DEVICE void multiply(const Ring& ring, const Releaser& releaser, RingPosition& at,
                                   uint32_t k_tiles, uint32_t group_tiles, Shadow& shadow) const {
-    const Descriptors descriptors(stages);
+    const Descriptors descriptors(stages, scale_slots, block_scales);
     Accumulators<Config> acc;
     RingPosition previous = at;
     if (k_tiles != 0) ring.wait(at);
     if (k_tiles == 0) {
       store_rest(shadow);
+      shadow.clear_scales();
       clear(acc);
     } else if constexpr (!Config::kPromoted) {
       if (multiply_fast(acc, descriptors, ring, releaser, at, previous, k_tiles, shadow)) return;
@@ -62,7 +68,7 @@ struct WgmmaFp8 {
       if (multiply_promoted(acc, descriptors, ring, releaser, at, previous, k_tiles, group_tiles, shadow))
         return;
     }
-    if (k_tiles != 0) releaser.release(previous);
+    if (k_tiles != 0) release(releaser, previous);
     shadow.pack_all(acc);
   }
 
@@ -70,8 +76,8 @@ struct WgmmaFp8 {
   template <class Shadow>
   TILEWRIGHT_DEVICE static void store_rest(Shadow& shadow) {
     if constexpr (Config::kPromoted) {
-      shadow.template store<0, 2>();
-      shadow.template store<2, 2>();
+      shadow.template store<0, kStoredFirst>();
+      shadow.template store<kStoredFirst, kStoredLater>();
     } else {
       shadow.template store<0, 1>();
       shadow.template store<1, 1>();
@@ -81,11 +87,38 @@ struct WgmmaFp8 {
   }
 
  private:
-  /// Low words of the wgmma descriptors of stage 0; only these change along the ring.
+  /// All lanes of the warp, after their reads of the stage and of its block scales.
+  TILEWRIGHT_DEVICE static void release(const Releaser& releaser, RingPosition at) {
+    // wgmma_wait says that the MMAs of all lanes are done, but not their loads.
+    if constexpr (Config::kBlockScales) arch::sync_warp();
+    releaser.release(at);
+  }
+
+  /// What the sums of a part of a K tile are multiplied with, by row (see Fp8BlockScales::read).
+  struct Factors {
+    float of[2] = {1, 1};
+  };
+  /// Where they come from, in kernels that take block scales.
+  struct BlockScales {
+    Fp8BlockScales<Config> slots;
+    bool present;  // otherwise vectors, which a kernel may not take
+
+    TILEWRIGHT_DEVICE Factors factors(uint32_t stage, int part) const {
+      Factors f;
+      if (present || !Config::kVectorScales) slots.read(stage, part, f.of);
+      return f;
+    }
+  };
+  struct NoScales {};
+
+  /// Low words of the wgmma descriptors of stage 0 (only these change along the ring), and the scales.
   struct Descriptors {
     uint32_t a, b, high;
+    std::conditional_t<Config::kBlockScales, BlockScales, NoScales> scales;
 
-    TILEWRIGHT_DEVICE explicit Descriptors(uint32_t stage) {
+    TILEWRIGHT_DEVICE Descriptors(uint32_t stage, [[maybe_unused]] uint32_t scale_slots,
+                                  [[maybe_unused]] bool scaled) {
+      if constexpr (Config::kBlockScales) scales = {{scale_slots}, scaled};
       const uint32_t warpgroup_row =
           (arch::warp_index() / 4) * (Config::kTileM / Config::kConsumers) * kernels::kFp8TileK;
       const uint64_t da = arch::make_smem_descriptor(stage + warpgroup_row, Swizzle::b128, 16, 1024);
@@ -96,6 +129,11 @@ struct WgmmaFp8 {
     }
     TILEWRIGHT_DEVICE uint64_t join(uint32_t low) const { return (static_cast<uint64_t>(high) << 32) | low; }
   };
+
+  /// Slabs of the previous tile that promoted kernels store under the first group, and those that wait: as
+  /// many as registers are left for. Without scales that is two, and a little loop state in local memory.
+  static constexpr int kStoredFirst = Config::kScales != kernels::Scales::none && kParts == 2 ? 3 : 2,
+                       kStoredLater = 4 - kStoredFirst;
 
   static constexpr bool kPartsAlongM = Config::kTileM / Config::kConsumers > 64;
   static constexpr uint32_t kPartA = kPartsAlongM ? 64 * kernels::kFp8TileK / 16 : 0;
@@ -231,22 +269,25 @@ struct WgmmaFp8 {
       TILEWRIGHT_NO_UNROLL
       while (kt < 3 && kt < last) promote(false);
       if (kt < last) promote(true);
-      shadow.template store<2, 2>();
+      shadow.template store<kStoredFirst, kStoredLater>();
       TILEWRIGHT_NO_UNROLL
       while (kt < last) promote(false);
+      shadow.load_scales();
       // Two copies of the last K tile: only in this one are a packed part's accumulators dead while the next
       // part is computed, which makes room for its packed results.
       if (kParts > 1 && shadow.packs_early()) {
         promote_tile<true, true>(acc, temporary, descriptors, ring, releaser, at, previous, in_group,
                                  group_tiles, false, shadow);
-        releaser.release(previous);
+        release(releaser, previous);
+        shadow.scale(kParts - 1, acc[kParts - 1]);
         shadow.pack(acc[kParts - 1], shadow.packed[kParts - 1]);
         return true;
       }
       promote_tile<true, false>(acc, temporary, descriptors, ring, releaser, at, previous, in_group,
                                 group_tiles, false, shadow);
     } else {
-      shadow.template store<2, 2>();
+      shadow.template store<kStoredFirst, kStoredLater>();
+      shadow.load_scales();
     }
     return false;
   }
@@ -260,12 +301,28 @@ struct WgmmaFp8 {
                                                          uint32_t group_tiles, Shadow& shadow) {
     arch::wgmma_fence();
     TILEWRIGHT_UNROLL
-    for (int part = 0; part < kParts; ++part) issue_first(acc[part], descriptors, at.stage, part);
+    for (int part = 0; part < kParts; ++part) {
+      issue_first(acc[part], descriptors, at.stage, part);
+      if (Config::kBlockScales && part + 1 < kParts) arch::wgmma_commit();
+    }
     arch::wgmma_commit();
-    shadow.template store<0, 2>();
+    shadow.template store<0, kStoredFirst>();
     next(ring, at, previous, k_tiles > 1);
-    arch::wgmma_wait<0>();
-    end(acc);
+    if constexpr (Config::kBlockScales && kParts == 2) {  // one part under the MMAs of the other
+      const Factors by = descriptors.scales.factors(previous.stage, 0);
+      arch::wgmma_wait<1>();
+      arch::fence_operand(acc[0]);
+      multiply(acc[0], by);
+    }
+    if constexpr (Config::kBlockScales) {
+      const Factors by = descriptors.scales.factors(previous.stage, kParts - 1);
+      arch::wgmma_wait<0>();
+      arch::fence_operand(acc[kParts - 1]);
+      multiply(acc[kParts - 1], by);
+    } else {
+      arch::wgmma_wait<0>();
+      end(acc);
+    }
 
     const uint32_t tiles = group_tiles < k_tiles ? group_tiles : k_tiles;
     TILEWRIGHT_NO_UNROLL
@@ -274,7 +331,7 @@ struct WgmmaFp8 {
       TILEWRIGHT_UNROLL
       for (int part = 0; part < kParts; ++part) issue(acc[part], descriptors, at.stage, part);
       arch::wgmma_commit();
-      releaser.release(previous);
+      release(releaser, previous);
       next(ring, at, previous, kt + 1 < k_tiles);
       arch::wgmma_wait<0>();
       end(acc);
@@ -317,6 +374,16 @@ struct WgmmaFp8 {
     TILEWRIGHT_UNROLL
     for (int i = 0; i < kRegisters; ++i) sum[i] = arch::add_rn(sum[i], group[i]);
   }
+  /// Registers 2 and 3 of each four are eight rows below 0 and 1 (PTX ISA, wgmma register fragments).
+  TILEWRIGHT_DEVICE static void add(float (&sum)[kRegisters], const float (&group)[kRegisters],
+                                    const Factors& factors) {
+    TILEWRIGHT_UNROLL
+    for (int i = 0; i < kRegisters; ++i) sum[i] = arch::fma_rn(group[i], factors.of[i / 2 % 2], sum[i]);
+  }
+  TILEWRIGHT_DEVICE static void multiply(float (&sum)[kRegisters], const Factors& factors) {
+    TILEWRIGHT_UNROLL
+    for (int i = 0; i < kRegisters; ++i) sum[i] = arch::mul_rn(sum[i], factors.of[i / 2 % 2]);
+  }
 
   /// One K tile into the temporary, part by part, and from there into the main accumulators.
   template <bool Last, bool PackEarly, class Shadow>
@@ -333,12 +400,24 @@ struct WgmmaFp8 {
       issue(temporary, descriptors, stage, part, kParts == 1 && in_group != 0);
       arch::wgmma_commit();
       if (part == 0) {
-        releaser.release(previous);
-        if (store) shadow.template store<2, 2, false>();
+        release(releaser, previous);
+        if (store) shadow.template store<kStoredFirst, kStoredLater, false>();
       }
       if (part == kParts - 1) {
         next(ring, at, previous, !Last);
-        if (PackEarly) shadow.pack(acc[0], shadow.packed[0]);
+        if (PackEarly) {
+          shadow.scale(0, acc[0]);
+          shadow.pack(acc[0], shadow.packed[0]);
+        }
+      }
+      if constexpr (Config::kBlockScales) {
+        const Factors by = descriptors.scales.factors(stage, part);
+        arch::wgmma_wait<0>();
+        arch::fence_operand(temporary);
+        if (kParts == 1 && !Last && ++in_group < group_tiles) continue;
+        add(acc[part], temporary, by);
+        in_group = 0;
+        continue;
       }
       arch::wgmma_wait<0>();
       arch::fence_operand(temporary);

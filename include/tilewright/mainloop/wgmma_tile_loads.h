@@ -40,6 +40,7 @@ struct WgmmaTileConfig {
   static constexpr uint32_t kClusterM = static_cast<uint32_t>(TileShape.cluster_m);
   static constexpr uint32_t kClusterN = static_cast<uint32_t>(TileShape.cluster_n);
   static constexpr bool kMulticast = kLayoutA.shares > 1 || kLayoutB.shares > 1;
+  static constexpr bool kReallocates = true;  // registers, between the roles
   /// Arrivals that free a stage: the computing warps of every block that reads what this one writes.
   static constexpr uint32_t kEmptyArrivals = kConsumerWarps * (kMulticast ? kClusterM + kClusterN - 1 : 1);
   static constexpr uint32_t kRowsOfGroup = static_cast<uint32_t>(TileShape.m / kPlan.groups_m);

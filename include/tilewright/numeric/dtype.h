@@ -50,6 +50,8 @@ constexpr const DTypeRow& row_of(DType type) { return kDTypes[static_cast<size_t
 constexpr int bits_of(DType type) { return detail::row_of(type).bits; }
 /// Bytes that `count` neighbouring elements take.
 constexpr int64_t bytes_of(DType type, int64_t count) { return (count * bits_of(type) + 7) / 8; }
+constexpr bool is_fp8(DType type) { return type == DType::e4m3 || type == DType::e5m2; }
+constexpr bool is_integer(DType type) { return type == DType::s8 || type == DType::u8 || type == DType::s32; }
 /// "e4m3", "bf16", ...
 constexpr const char* name_of(DType type) { return detail::row_of(type).name; }
 /// "Float8E4M3FN", "BFloat16", ...

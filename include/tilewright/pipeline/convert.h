@@ -28,11 +28,14 @@ TILEWRIGHT_DEVICE T from_bits(uint32_t bits) {
 }
 
 /// The value of an element in a type that has arithmetic: float for the narrow formats, the type itself for
-/// the others. Exact.
+/// the others, both parts of complex numbers alike. Exact.
 template <class T>
 TILEWRIGHT_DEVICE auto widen(const T& value) {
   constexpr Element e = element_of_v<T>;
-  if constexpr (e == Element::f16) {
+  if constexpr (is_complex_v<T>) {
+    const auto real = widen(value.x);
+    return complex<std::remove_cv_t<decltype(real)>>{real, widen(value.y)};
+  } else if constexpr (e == Element::f16) {
     return arch::unpack_f16x2(bits_of(value)).lo;
   } else if constexpr (e == Element::bf16) {
     return arch::unpack_bf16x2(bits_of(value)).lo;
@@ -79,12 +82,20 @@ TILEWRIGHT_DEVICE To narrow_integer(From value) {
 }
 
 /// A value as an element of type To: to nearest even; integers clamp, e4m3 and e5m2 saturate, f16 and bf16
-/// overflow to infinity.
+/// overflow to infinity. A real number is a complex one without imaginary part.
 template <class To, class From>
 TILEWRIGHT_DEVICE To convert_to(const From& from) {
   if constexpr (std::is_same_v<To, From>) {
     return from;
+  } else if constexpr (is_complex_v<To>) {
+    using Part = typename To::value_type;
+    if constexpr (is_complex_v<From>) {
+      return {convert_to<Part>(from.x), convert_to<Part>(from.y)};
+    } else {
+      return {convert_to<Part>(from), convert_to<Part>(0.0f)};
+    }
   } else {
+    static_assert(!is_complex_v<From>, "a complex number is not stored to a real element; take a part of it");
     const auto value = widen(from);
     using Value = std::remove_cv_t<decltype(value)>;
     constexpr Element e = element_of_v<To>;
@@ -129,6 +140,17 @@ TILEWRIGHT_DEVICE T scale_add(T beta, T old, T sum) {
   } else {
     return fma(beta, old, sum);
   }
+}
+
+/// Complex ones: two roundings a part for a product, four with a sum.
+template <class T>
+TILEWRIGHT_DEVICE complex<T> scale(const complex<T>& alpha, const complex<T>& x) {
+  return {scale_add(-alpha.y, x.y, scale(alpha.x, x.x)), scale_add(alpha.y, x.x, scale(alpha.x, x.y))};
+}
+template <class T>
+TILEWRIGHT_DEVICE complex<T> scale_add(const complex<T>& beta, const complex<T>& old, const complex<T>& sum) {
+  return {scale_add(-beta.y, old.y, scale_add(beta.x, old.x, sum.x)),
+          scale_add(beta.y, old.x, scale_add(beta.x, old.y, sum.y))};
 }
 
 template <class T>

@@ -2,6 +2,8 @@
 // stores run under the main loop of the next tile.
 #pragma once
 
+#include <type_traits>
+
 #include "tilewright/arch/cluster.h"
 #include "tilewright/arch/grid_dependency.h"
 #include "tilewright/arch/index.h"
@@ -11,6 +13,7 @@
 #include "tilewright/mainloop/ring.h"
 #include "tilewright/mainloop/wgmma_fp8.h"
 #include "tilewright/pipeline/linear_epilogue.h"
+#include "tilewright/pipeline/vector_scales.h"
 
 namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
@@ -30,13 +33,17 @@ struct StoreInShadow {
       Epilogue::kSlabs <= 4 && kMain + kTemporary + kPacked - kStoredFirst <= 224 && kMain + kPacked <= 192;
 
   Epilogue& epilogue;
+  [[no_unique_address]] std::conditional_t<Config::kVectorScales, VectorScales<Config>, NoVectorScales>
+      scales;
   typename Epilogue::Packed packed;
   schedule::TileCoord tile{};  // of the packed results
   uint32_t packed_index = 0;   // position of their tile in the schedule
   uint32_t current_index = 0;  // of the tile being computed
   bool waiting[4] = {};  // [i]: the piece of the packed results that begins with slab i is still to be stored
 
-  TILEWRIGHT_DEVICE explicit StoreInShadow(Epilogue& e) : epilogue(e) {}
+  TILEWRIGHT_DEVICE StoreInShadow(Epilogue& e, const kernels::Fp8GemmParams& p,
+                                  const EpilogueScalars& scalars)
+      : epilogue(e), scales(p, scalars) {}
 
   /// Stores slabs [First, First + Count) of the previous tile, if they wait, and frees their registers. In
   /// order; a caller always uses the same pieces.
@@ -57,16 +64,25 @@ struct StoreInShadow {
   TILEWRIGHT_DEVICE bool packs_early() const { return kDefer && !epilogue.has_source(); }
   template <int Registers, int PackedRegisters>
   TILEWRIGHT_DEVICE void pack(const float (&acc)[Registers], uint32_t (&to)[PackedRegisters]) {
-    epilogue.pack(acc, to, false);
+    epilogue.pack(acc, to, scales.present());
   }
   TILEWRIGHT_DEVICE void pack_all(mainloop::Accumulators<Config>& acc) {
     const bool source = epilogue.has_source();
     TILEWRIGHT_UNROLL
     for (int part = 0; part < Config::kParts; ++part) {
-      if (source) epilogue.add_source(part, acc[part], epilogue.tile(current_index));
-      epilogue.pack(acc[part], packed[part], source);
+      scale(part, acc[part]);
+      if (source) epilogue.add_source(part, acc[part], epilogue.tile(current_index), scales.present());
+      epilogue.pack(acc[part], packed[part], source || scales.present());
     }
   }
+
+  /// Vectors of scales, of kernels that take them: loads those of the current tile, before its last MMAs.
+  TILEWRIGHT_DEVICE void load_scales() {
+    if constexpr (Config::kVectorScales) scales.load(epilogue.tile(current_index));
+  }
+  TILEWRIGHT_DEVICE void clear_scales() { scales.clear(); }
+  /// Multiplies a complete part with them, before it is packed.
+  TILEWRIGHT_DEVICE void scale(int part, float (&acc)[Config::kRegisters]) const { scales.apply(part, acc); }
 
   /// After packing: keeps the results for later, or stores them now.
   TILEWRIGHT_DEVICE void finish_tile(bool d_tma) {
@@ -95,13 +111,18 @@ class DevicePipeline {
     const uint32_t shared = arch::shared_address(arch::dynamic_shared_memory());
     const uint32_t staging = shared + p_.stages * Config::kPlan.stage_bytes;
     const uint32_t barriers = staging + Config::kPlan.staging_bytes;
+    const uint32_t scale_slots = barriers + Config::kPlan.barrier_bytes;
     const mainloop::Ring ring(barriers, p_.stages);
     const uint32_t cluster_m = p_.tiles.cluster_m, cluster_n = p_.tiles.cluster_n;
 
     if (arch::thread_index().x == 0) {
       constexpr uint32_t kConsumerWarps = 4 * Config::kConsumers;
-      ring.init(mainloop::Fp8Loads<Config>::kFullArrivals, kConsumerWarps * (cluster_m + cluster_n - 1));
-      name_stages(shared);
+      uint32_t full_arrivals = mainloop::Fp8Loads<Config>::kFullArrivals;
+      if constexpr (Config::kBlockScales) {
+        if (p_.block_scales) full_arrivals += mainloop::Fp8BlockScales<Config>::kThreads;
+      }
+      ring.init(full_arrivals, kConsumerWarps * (cluster_m + cluster_n - 1));
+      name_stages(shared, scale_slots);
       prefetch_maps();
     }
     if (cluster_m * cluster_n > 1) {
@@ -114,9 +135,9 @@ class DevicePipeline {
     arch::grid_dependency_wait();
 
     if (arch::warp_index() >= 4 * Config::kConsumers) {
-      produce_tiles(ring, mainloop::Fp8Loads<Config>{shared});
+      produce_tiles(ring, mainloop::Fp8Loads<Config>{shared, scale_slots});
     } else {
-      compute_tiles(ring, mainloop::WgmmaFp8<Config>{shared}, staging);
+      compute_tiles(ring, mainloop::WgmmaFp8<Config>{shared, scale_slots, p_.block_scales}, staging);
     }
 
     // Peers may still multicast into this CTA's stages and arrive on its barriers.
@@ -141,6 +162,10 @@ class DevicePipeline {
     arch::name_role("producer");
     if constexpr (kReallocate) arch::setmaxnreg_dec<24>();
     constexpr bool kTma = Config::kLoad == kernels::Load::tma;
+    if constexpr (kTma && Config::kBlockScales) {
+      using Scales = mainloop::Fp8BlockScales<Config>;
+      if (p_.block_scales && Scales::is_loader()) return produce_scales(ring, Scales{loads.scale_slots});
+    }
     if (kTma && arch::warp_index() != 4 * Config::kConsumers) return;
     if (kTma && !arch::elect_one()) return;
     const uint32_t k_tiles = EpilogueScalars(p_).k_tiles(p_);
@@ -157,6 +182,18 @@ class DevicePipeline {
     }
   }
 
+  /// The warps that bring block scales beside the tiles that one thread loads.
+  template <class Scales>
+  TILEWRIGHT_DEVICE void produce_scales(const mainloop::Ring& ring, const Scales& scales) const {
+    arch::name_role("scales");
+    const uint32_t k_tiles = EpilogueScalars(p_).k_tiles(p_);
+    const uint32_t rank = arch::cluster_rank(), step = clusters();
+    mainloop::RingPosition at;
+    TILEWRIGHT_NO_UNROLL
+    for (uint32_t i = first_cluster(); i < p_.tiles.clusters_total; i += step)
+      scales.load_tile(p_, ring, at, p_.tiles.tile(i, rank), k_tiles);
+  }
+
   TILEWRIGHT_DEVICE void compute_tiles(const mainloop::Ring& ring, const mainloop::WgmmaFp8<Config>& loop,
                                        uint32_t staging) const {
     arch::name_role("consumer");
@@ -166,7 +203,7 @@ class DevicePipeline {
     const mainloop::Releaser releaser(ring, p_.tiles.cluster_m, p_.tiles.cluster_n);
     const uint32_t step = clusters();
     Epilogue epilogue(p_, scalars, staging);
-    StoreInShadow<Config, Epilogue> shadow(epilogue);
+    StoreInShadow<Config, Epilogue> shadow(epilogue, p_, scalars);
     mainloop::RingPosition at;
     TILEWRIGHT_NO_UNROLL
     for (uint32_t i = first_cluster(); i < p_.tiles.clusters_total; i += step) {
@@ -187,13 +224,15 @@ class DevicePipeline {
     if (p_.d_tma) arch::prefetch_tensor_map(&p_.d_map);
   }
 
-  TILEWRIGHT_DEVICE void name_stages(uint32_t shared) const {
+  TILEWRIGHT_DEVICE void name_stages(uint32_t shared, uint32_t scale_slots) const {
     constexpr uint32_t kBytesA = Config::kTileM * kernels::kFp8TileK;
     constexpr uint32_t kBytesB = Config::kTileN * kernels::kFp8TileK;
     for (uint32_t s = 0; s < p_.stages; ++s) {
       const uint32_t stage = shared + s * Config::kPlan.stage_bytes;
       arch::name_shared(stage, kBytesA, "A", static_cast<int>(s));
       arch::name_shared(stage + kBytesA, kBytesB, "B", static_cast<int>(s));
+      constexpr uint32_t kSlot = Config::kPlan.scale_bytes;
+      if (kSlot != 0) arch::name_shared(scale_slots + s * kSlot, kSlot, "scales", static_cast<int>(s));
     }
   }
 

@@ -80,19 +80,22 @@ class LinearEpilogue {
 
   TILEWRIGHT_DEVICE bool has_source() const { return beta_ != 0; }
 
-  /// acc = scale * acc + beta * C for the elements of D that exist. Then pack with `scaled` set.
-  TILEWRIGHT_DEVICE void add_source(int part, float (&acc)[kRegisters], schedule::TileCoord tile) const {
+  /// acc = scale * acc + beta * C for the elements of D that exist; `scaled`: the scale is in acc already.
+  /// Then pack with `scaled` set.
+  TILEWRIGHT_DEVICE void add_source(int part, float (&acc)[kRegisters], schedule::TileCoord tile,
+                                    bool scaled) const {
+    const float scale = scaled ? 1.0f : scale_;
     const bool wide = p_.c_type == DType::f32, is_bf16 = p_.c_type == DType::bf16;
     uint32_t row0 = global_row(part, tile), column0 = global_column(part, tile);
     pin(row0, column0);
-    const int64_t base =
-        static_cast<int64_t>(tile.batch) * p_.c_batch_stride + static_cast<int64_t>(row0) * p_.c_ld + column0;
+    const int64_t base = static_cast<int64_t>(tile.batch) * p_.c_batch_stride +
+                         static_cast<int64_t>(row0) * p_.c_ld + columns(column0, p_.c_column_stride);
     TILEWRIGHT_UNROLL
     for (int i = 0; i < kRegisters; ++i) {
       const uint32_t row = row0 + 8 * ((i >> 1) & 1), offset = 8 * (i >> 2) + (i & 1);
       float c = 0;
       if (row < p_.m && column0 + offset < p_.n) {
-        const int64_t at = base + (row == row0 ? 0 : 8 * p_.c_ld) + offset;
+        const int64_t at = base + (row == row0 ? 0 : 8 * p_.c_ld) + columns(offset, p_.c_column_stride);
         if (wide) {
           c = static_cast<const float*>(p_.c)[at];
         } else {
@@ -100,7 +103,7 @@ class LinearEpilogue {
           c = is_bf16 ? arch::unpack_bf16x2(bits).lo : arch::unpack_f16x2(bits).lo;
         }
       }
-      acc[i] = arch::fma_rn(beta_, c, arch::mul_rn(scale_, acc[i]));
+      acc[i] = arch::fma_rn(beta_, c, arch::mul_rn(scale, acc[i]));
       arch::fence_operand(acc[i]);  // one element of C at a time: there are no registers for more
     }
   }
@@ -178,12 +181,13 @@ class LinearEpilogue {
     for (int part = 0; part < kParts; ++part) {
       uint32_t row0 = global_row(part, tile), column0 = global_column(part, tile);
       pin(row0, column0);
-      const int64_t base = static_cast<int64_t>(tile.batch) * p_.d_batch_stride + column0;
+      const int64_t base =
+          static_cast<int64_t>(tile.batch) * p_.d_batch_stride + columns(column0, p_.d_column_stride);
       TILEWRIGHT_UNROLL
       for (int i = 0; i < kRegisters; ++i) {
         const uint32_t row = row0 + 8 * ((i >> 1) & 1), offset = 8 * (i >> 2) + (i & 1);
         if (row >= p_.m || column0 + offset >= p_.n) continue;
-        const int64_t at = base + static_cast<int64_t>(row) * p_.d_ld + offset;
+        const int64_t at = base + static_cast<int64_t>(row) * p_.d_ld + columns(offset, p_.d_column_stride);
         if constexpr (Config::kOutBytes == 4) {
           static_cast<uint32_t*>(p_.d)[at] = packed[part][i];
         } else if constexpr (Config::kOutBytes == 2) {
@@ -214,6 +218,12 @@ class LinearEpilogue {
   }
   TILEWRIGHT_DEVICE uint32_t global_column(int part, schedule::TileCoord tile) const {
     return tile.n * Config::kTileN + part_column(part) + 2 * (arch::lane_index() % 4);
+  }
+
+  /// Elements from a row's first column to another.
+  TILEWRIGHT_DEVICE static int64_t columns(uint32_t count, [[maybe_unused]] int64_t stride) {
+    if constexpr (Config::kBlockScales) return static_cast<int64_t>(count) * stride;
+    return count;
   }
 
   /// Ties values to the place where they are computed: otherwise the compiler keeps everything that can be

@@ -1,6 +1,7 @@
 // What each path makes of a descriptor.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -91,6 +92,34 @@ struct PathPlan<D, path::simt> {
 
   static void describe(const detail::OperandView& a, const detail::OperandView& b, Params& p) {
     describe_strided<D>(a, b, p);
+  }
+};
+
+/// The accumulator registers that mma.sync wants for a descriptor's accumulator type.
+template <class D>
+using MmaSyncRegister = WgmmaRegister<typename D::precision_operator::c_type>;
+
+template <class D>
+struct PathPlan<D, path::mma_sync> {
+  static constexpr int max_depth = tiles::mma_sync_plan(facts_of_v<D>.mma_sync_shape()).max_depth;
+  template <int Depth>
+  using Loop =
+      MmaSyncTileLoop<mainloop::MmaSyncConfig<canonical_t<typename D::precision_operator::a_type>,
+                                              canonical_t<typename D::precision_operator::b_type>,
+                                              MmaSyncRegister<D>, facts_of_v<D>.mma_sync_shape(), Depth>>;
+  using Params = detail::MmaSyncPipelineParams;
+  using Operands = GivenOperands;
+
+  static void describe(const detail::OperandView& a, const detail::OperandView& b, Params& p) {
+    constexpr Facts f = facts_of_v<D>;
+    constexpr int64_t kBytes = f.mma_sync_shape().element_bytes();
+    p.k = static_cast<uint32_t>(a.columns);
+    p.a = static_cast<const std::byte*>(a.data);
+    p.b = static_cast<const std::byte*>(b.data);
+    p.a_ld = kBytes * (f.k_major_a() ? a.row_stride : a.column_stride);
+    p.b_ld = kBytes * (f.k_major_b() ? b.column_stride : b.row_stride);
+    p.a_batch_stride = p.a_batch_step != 0 ? kBytes * a.batch_stride : 0;
+    p.b_batch_stride = p.b_batch_step != 0 ? kBytes * b.batch_stride : 0;
   }
 };
 

@@ -29,6 +29,9 @@ struct OperandRules {
   int alignment = 16;           // promised, bytes
   tiles::OperandLayout layout;  // of its stage
   bool bulk = true;             // brought by TMA: needs a tensor map
+  bool is_complex = false;
+
+  constexpr int element_bytes() const { return bytes_of(element) * (is_complex ? 2 : 1); }
 };
 
 using EncodeFunction = Expected<TensorMap> (*)(const TensorMapSpec&);

@@ -118,10 +118,10 @@ class DevicePipeline {
   pipeline_status bind(const detail::OperandView& a, const detail::OperandView& b, Operands& owned,
                        void* stream) {
     const Facts& f = facts_of_v<D>;
-    const detail::OperandRules rules_a{'A',         f.a, f.a_arrangement, f.a_alignment, Config::kLayoutA,
-                                       Loop::kBulkA};
-    const detail::OperandRules rules_b{'B',         f.b, f.b_arrangement, f.b_alignment, Config::kLayoutB,
-                                       Loop::kBulkB};
+    const detail::OperandRules rules_a{
+        'A', f.a, f.a_arrangement, f.a_alignment, Config::kLayoutA, Loop::kBulkA, f.is_complex};
+    const detail::OperandRules rules_b{
+        'B', f.b, f.b_arrangement, f.b_alignment, Config::kLayoutB, Loop::kBulkB, f.is_complex};
     typename Plan::Params params;
     if constexpr (Operands::kOwns) {
       const pipeline_status checked = detail::check_operands(a, rules_a, b, rules_b);

@@ -17,12 +17,16 @@
 #include "tilewright/arch/tma.h"
 #include "tilewright/arch/warp.h"
 #include "tilewright/layout/tensor_shape.h"
+#include "tilewright/mainloop/mma_sync_loads.h"
+#include "tilewright/mainloop/mma_sync_loop.h"
+#include "tilewright/mainloop/mma_sync_tile.h"
 #include "tilewright/mainloop/ring.h"
 #include "tilewright/mainloop/simt_loads.h"
 #include "tilewright/mainloop/simt_loop.h"
 #include "tilewright/mainloop/simt_tile.h"
 #include "tilewright/mainloop/wgmma_tile.h"
 #include "tilewright/mainloop/wgmma_tile_fragment.h"
+#include "tilewright/pipeline/mma_sync_pipeline_params.h"
 #include "tilewright/pipeline/pipeline_params.h"
 #include "tilewright/pipeline/simt_pipeline_params.h"
 
@@ -116,6 +120,45 @@ struct SimtTileLoop {
     if (p.k_tiles == 0) return;
     mainloop::SimtLoop<Config>::multiply(held.registers, ring, at, stages + 4 * Tile::row(thread),
                                          stages + Loads::kBytesA + 4 * Tile::column(thread), p.k_tiles);
+  }
+};
+
+/// mma.sync, fed by TMA, by cp.async, or through registers, as alignment and layout allow.
+template <class TileConfig>
+struct MmaSyncTileLoop {
+  using Config = TileConfig;
+  using Held = mainloop::MmaSyncFragment<Config>;
+  using Loads = mainloop::MmaSyncLoads<Config>;
+  static constexpr uint32_t kFullArrivals = Loads::kFullArrivals;
+  static constexpr bool kBulkA = Config::kLayoutA.bulk, kBulkB = Config::kLayoutB.bulk;
+
+  TILEWRIGHT_DEVICE static void prefetch(const detail::MmaSyncPipelineParams& p) {
+    if constexpr (kBulkA) arch::prefetch_tensor_map(&p.a_map);
+    if constexpr (kBulkB) arch::prefetch_tensor_map(&p.b_map);
+  }
+
+  TILEWRIGHT_DEVICE static void produce(const detail::MmaSyncPipelineParams& p, uint32_t stages,
+                                        const mainloop::Ring& ring, mainloop::RingPosition& at, Coord a,
+                                        Coord b) {
+    const mainloop::MmaSyncSource from_a{&p.a_map, p.a + static_cast<int64_t>(a.n) * p.a_batch_stride,
+                                         p.a_ld,   a.m * static_cast<uint32_t>(Config::kShape.m),
+                                         p.m,      static_cast<int32_t>(a.n * p.a_batch_step)};
+    const mainloop::MmaSyncSource from_b{&p.b_map, p.b + static_cast<int64_t>(b.n) * p.b_batch_stride,
+                                         p.b_ld,   b.m * static_cast<uint32_t>(Config::kShape.n),
+                                         p.n,      static_cast<int32_t>(b.n * p.b_batch_step)};
+    const uint32_t thread = arch::thread_index().x - 32 * Config::kConsumerWarps;
+    Loads::load(from_a, from_b, p.k, stages, ring, at, p.k_tiles, thread);
+    arch::sync_warp();
+  }
+
+  template <class Shadow>
+  TILEWRIGHT_DEVICE static void multiply(Held& held, const detail::MmaSyncPipelineParams& p, uint32_t stages,
+                                         const mainloop::Ring& ring, mainloop::RingPosition& at, Coord, Coord,
+                                         bool accumulate, Shadow&) {
+    using Multiply = mainloop::MmaSyncLoop<Config>;
+    if (!accumulate) Multiply::clear(held.registers);
+    if (p.k_tiles == 0) return;
+    Multiply(stages, arch::warp_index()).multiply(held.registers, ring, at, p.k_tiles);
   }
 };
 

@@ -146,7 +146,7 @@ class TilePipeline {
   // What the threads have at entry, under launch bounds, is enough for most tiles.
   static constexpr bool kReallocate =
       Handle::has_internal_accumulator && Config::kPlan.live_registers > Config::kPlan.shared_register_limit;
-  static constexpr bool kReallocateInRun = kComputeThreads > 128;
+  static constexpr bool kReallocateInRun = Config::kReallocates && kComputeThreads > 128;
   static constexpr uint32_t kComputeRegisters = kComputeThreads == 256 ? 240 : 112;
   static constexpr uint32_t kProducerRegisters = 24;
 

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "tilewright/emulator/clock_model.h"
 #include "tilewright/emulator/fault.h"
 #include "tilewright/emulator/hooks.h"
 #include "tilewright/emulator/report.h"
@@ -27,6 +28,8 @@ enum class SchedulePolicy : uint8_t {
   fair,         // round robin; asynchronous operations execute a few steps after they were issued
   random,       // any runnable thread or pending operation next
   adversarial,  // by seed: operations as early or as late as legal, wgmma slice by slice, one role far ahead
+  timed,        // everything at the time that the clock model gives it: Statistics::clocks, a timeline in
+                // nanoseconds
 };
 
 class Explorer;
@@ -45,8 +48,11 @@ struct MachineOptions {
   uint64_t watchdog_accesses = 2'000'000'000;
   /// Set by explore() (explore.h): who decides what comes next, in place of `schedule`.
   Explorer* explorer = nullptr;
-  /// Number of multiprocessors that the machine claims to have; the machine itself does not use it.
+  /// Number of multiprocessors that the machine claims to have. Kernels ask for it; under `timed` it is how
+  /// many CTAs (of a kernel that has a multiprocessor for each) run at a time.
   uint32_t multiprocessors = 132;
+  /// Under `timed`: whose rates the machine has.
+  Chip chip = Chip::sm_90a;
 };
 
 /// What a launch did.
@@ -63,6 +69,8 @@ struct Statistics {
   uint64_t bytes_loaded = 0, bytes_stored = 0;
   /// The largest number of phases that one mbarrier completed (how often a ring wrapped).
   uint32_t most_barrier_phases = 0;
+  /// Under `timed`: modelled time from the first instruction of the grid to the end of its last operation.
+  double clocks = 0, nanoseconds = 0;
 
   uint64_t count(Op op) const { return operations[static_cast<size_t>(op)]; }
 };
@@ -111,7 +119,8 @@ class Machine {
   void unregister_global(void* pointer);
 
   /// The last launch as Chrome trace JSON: a process per CTA, a track per warp and per asynchronous unit,
-  /// time in machine steps. Empty unless options().trace.
+  /// time in machine steps (a microsecond each), or modelled time under `timed`. Empty unless
+  /// options().trace.
   std::string trace_json() const;
   Status write_trace(const std::string& path) const;
 

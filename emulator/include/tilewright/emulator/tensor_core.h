@@ -41,6 +41,13 @@ void tensor_core_multiply(const WgmmaInstruction& instruction, const uint8_t* a,
 void tensor_core_mma_sync(const MmaSyncInstruction& instruction, const uint8_t* a, const uint8_t* b,
                           uint32_t* d);
 
+/// FP32 scales of blocks along K (128 elements, 4 MMAs): that of line i and block j at
+/// data[i * line_stride + j * k_stride]. A line is a row of A, or 128 rows of B.
+struct ModelScales {
+  const float* data = nullptr;
+  int64_t line_stride = 0, k_stride = 0;
+};
+
 /// What the library's FP8 kernels compute before their epilogue, on the CPU.
 struct ModelGemm {
   MmaType a_type = MmaType::e4m3, b_type = MmaType::e4m3;
@@ -52,6 +59,9 @@ struct ModelGemm {
   int64_t interval = 4;  // MMAs of K = 32 between promotions into FP32
   bool fast = false;     // never promote; `interval` is not looked at
   int threads = 0;       // 0: one for each core
+  /// Both or none; with interval 4. A group's result is multiplied by (scale of A x scale of B) before it is
+  /// written, or as it is added, by a fused multiply-add.
+  ModelScales a_scales{}, b_scales{};
 };
 
 /// d[m][ldd] = A * B^T as wgmma accumulates it: MMAs of K = 32 (the last one filled up with zeros), in groups

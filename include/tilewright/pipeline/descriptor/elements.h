@@ -25,7 +25,8 @@ using float_e4m3_t = e4m3;
 using float_e5m2_t = e5m2;
 using byte = std::byte;
 
-/// A complex number: real part first, aligned to its size.
+/// A complex number: real part first, aligned to its size. Laid out as cuda::std::complex is, and as
+/// std::complex but for the alignment.
 template <class T>
 struct alignas(2 * sizeof(T)) complex {
   using value_type = T;
@@ -33,7 +34,22 @@ struct alignas(2 * sizeof(T)) complex {
 
   TILEWRIGHT_HOST_DEVICE constexpr T real() const { return x; }
   TILEWRIGHT_HOST_DEVICE constexpr T imag() const { return y; }
+  friend TILEWRIGHT_HOST_DEVICE constexpr bool operator==(const complex& a, const complex& b) {
+    return a.x == b.x && a.y == b.y;
+  }
 };
+
+namespace detail {
+
+template <class T>
+struct IsComplex : std::false_type {};
+template <class T>
+struct IsComplex<complex<T>> : std::true_type {};
+
+}  // namespace detail
+
+template <class T>
+inline constexpr bool is_complex_v = detail::IsComplex<std::remove_cv_t<T>>::value;
 
 /// What an operand's elements are, whichever type spells them.
 enum class Element : uint8_t {
@@ -94,6 +110,8 @@ struct ElementEntry {
 
 template <class T>
 struct ElementOf : ElementEntry<Element::other, T> {};
+template <class T>
+struct ElementOf<complex<T>> : ElementEntry<Element::other, complex<typename ElementOf<T>::type>> {};
 template <>
 struct ElementOf<double> : ElementEntry<Element::f64, double> {};
 template <>

@@ -3,11 +3,16 @@
 
 #include <cstdint>
 
+#include "tilewright/mainloop/mma_sync_plan.h"
 #include "tilewright/mainloop/simt_tile_plan.h"
 #include "tilewright/mainloop/wgmma_tile_layout.h"
 #include "tilewright/pipeline/descriptor/description.h"
 
 namespace tilewright::blas {
+
+constexpr bool is_float8(Element e) { return e == Element::e4m3 || e == Element::e5m2; }
+constexpr bool is_float16(Element e) { return e == Element::f16 || e == Element::bf16; }
+constexpr bool is_int8(Element e) { return e == Element::s8 || e == Element::u8; }
 
 struct Facts {
   bool has_size = false, has_precision = false, has_sm = false;
@@ -64,11 +69,25 @@ struct Facts {
   constexpr tiles::SimtTileShape simt_shape() const {
     return {m, n, k, threads, !k_major_a() && a_alignment == 16, !k_major_b() && b_alignment == 16};
   }
+  /// FP8 on sm_90 is multiplied as f16, and sums of an MMA are added in FP32 (arch/mma_sync.h).
+  constexpr tiles::MmaSyncShape mma_sync_shape() const {
+    const bool as_f16 = is_float8(a) && sm == 900;
+    return {m,
+            n,
+            k,
+            threads,
+            bytes_of(a),
+            is_complex,
+            c == Element::f16,
+            as_f16,
+            interval != 0 && !as_f16,
+            !k_major_a(),
+            !k_major_b(),
+            a_alignment,
+            b_alignment,
+            sm};
+  }
 };
-
-constexpr bool is_float8(Element e) { return e == Element::e4m3 || e == Element::e5m2; }
-constexpr bool is_float16(Element e) { return e == Element::f16 || e == Element::bf16; }
-constexpr bool is_int8(Element e) { return e == Element::s8 || e == Element::u8; }
 
 namespace detail {
 

@@ -57,9 +57,6 @@ struct CheckBuilt {
   static_assert(P != path::tcgen05,
                 "the descriptor resolves to the path tcgen05 (dense, SM<1000>), which is not built yet; "
                 "explain<D>() lists what each path needs");
-  static_assert(P != path::mma_sync || is_path_built(P),
-                "the descriptor resolves to the path mma_sync, which is not built yet; explain<D>() lists "
-                "what wgmma would need");
   static_assert(P != path::none,
                 "no path can carry this descriptor out; explain<D>() lists what each of them needs");
   static constexpr bool ok = true;

@@ -34,6 +34,14 @@ constexpr bool divides_tile(int granularity, int extent) {
 }
 
 constexpr tiles::WgmmaTilePlan plan_of(const Facts& f) { return tiles::wgmma_tile_plan(f.wgmma_shape()); }
+constexpr tiles::MmaSyncPlan mma_sync_plan_of(const Facts& f) {
+  return tiles::mma_sync_plan(f.mma_sync_shape());
+}
+
+/// Numbers whose complex products mma.sync sums: negation is exact, both parts fill whole registers.
+constexpr bool mma_sync_has_complex(Element e) {
+  return is_float16(e) || e == Element::tf32 || e == Element::f64;
+}
 
 /// Whether every operand that blocks of the cluster have in common is multicast.
 constexpr bool shares_all(const Facts& f) {
@@ -120,9 +128,36 @@ constexpr bool shares_all(const Facts& f) {
     "f16 with f16 or f32 accumulators, bf16 with f32, tf32 with f32, s8 and u8 with s32, e4m3 and e5m2 in "   \
     "any pairing with f16 or f32 from SM<890> on, double; float is FP32 and never multiplied as TF32",        \
     detail::mma_sync_multiplies(f.a, f.b, f.c, f.sm), precision_text(f))                                      \
+  X(mma_sync, "mma_sync.complex", "with Type<type::complex>(): f16, bf16, tf32 or double",                      \
+    !f.is_complex || detail::mma_sync_has_complex(f.a), precision_text(f))                                    \
+  X(mma_sync, "mma_sync.accumulation", "Accumulation<promoted<n>>() only with float accumulators",            \
+    f.interval == 0 || f.c == Element::f32, precision_text(f))                                                \
+  X(mma_sync, "mma_sync.cluster", "no BlocksPerCluster of more than one block",                               \
+    f.cluster_m * f.cluster_n == 1, cluster_text(f))                                                          \
   X(mma_sync, "mma_sync.block_dim", "BlockDim of whole warps", f.threads % 32 == 0, threads_text(f))          \
+  X(mma_sync, "mma_sync.producer",                                                                            \
+    "BlockDim of at most 896 threads: a block of more has no room for the four warps that bring operands",    \
+    f.threads + tiles::kMmaSyncProducers <= 1024, threads_text(f))                                            \
   X(mma_sync, "mma_sync.tile_m", "M in multiples of 16", f.m % 16 == 0, nearest_text("M", f.m, 16))           \
-  X(mma_sync, "mma_sync.tile_n", "N in multiples of 8", f.n % 8 == 0, nearest_text("N", f.n, 8))              \
+  X(mma_sync, "mma_sync.tile_n", "N in multiples of 8, of 16 for row_major B of 8-bit inputs",                \
+    f.n % tiles::mma_sync_columns(f.mma_sync_shape()) == 0,                                                   \
+    nearest_text("N", f.n, tiles::mma_sync_columns(f.mma_sync_shape())))                                      \
+  X(mma_sync, "mma_sync.tile_k",                                                                              \
+    "K in multiples of 16 for 16-bit inputs, of 8 for tf32 and double, of 32 for 8-bit inputs; half of that " \
+    "for complex ones", f.k % f.mma_sync_shape().step() == 0,                                                 \
+    nearest_text("K", f.k, f.mma_sync_shape().step()))                                                        \
+  X(mma_sync, "mma_sync.warps",                                                                               \
+    "a grid of all warps over the tile in which each has whole MMAs: 16 rows, and columns as tile_n has them",\
+    detail::mma_sync_plan_of(f).warps_m != 0, mma_sync_warps_text(f))                                         \
+  X(mma_sync, "mma_sync.registers",                                                                           \
+    "accumulators and operands of a thread within what the block leaves it: 215 registers with at most 128 "  \
+    "threads, 128 with 256, 56 with 512, and 16 fewer for FP8 on SM<900>; a smaller tile or more threads",                                     \
+    detail::mma_sync_plan_of(f).live_registers <= detail::mma_sync_plan_of(f).thread_registers,               \
+    mma_sync_registers_text(f))                                                                               \
+  X(mma_sync, "mma_sync.stage",                                                                               \
+    "one pipeline stage that fits in shared memory: 232448 bytes on SM<900> and SM<1000>, 166912 on SM<800>, " \
+    "101376 on others; a smaller tile or a narrower type",                                                    \
+    detail::mma_sync_plan_of(f).max_depth >= 1, mma_sync_stage_text(f))                                       \
                                                                                                               \
   X(simt, "simt.pipeline", "WithPipeline()", f.with_pipeline, "no WithPipeline()")                            \
   X(simt, "simt.arch", "SM<900, arch_specific>()", f.sm == 900 && f.modifier == arch_specific, sm_text(f))    \
@@ -177,7 +212,7 @@ constexpr int first_broken_rule(path p, const Facts& f) {
 
 /// Whether kernels of a path exist in this version. A descriptor may resolve to one that is not built: its
 /// pipeline then does not compile, and nothing else runs in its place.
-constexpr bool is_path_built(path p) { return p == path::wgmma || p == path::simt; }
+constexpr bool is_path_built(path p) { return p == path::wgmma || p == path::mma_sync || p == path::simt; }
 
 /// The path that carries a descriptor out: the first allowed one whose rules all hold.
 constexpr path choose_path(const Facts& f) {

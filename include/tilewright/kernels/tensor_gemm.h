@@ -1,0 +1,56 @@
+// The whole-grid tensor-core kernels of 16-bit, TF32 and integer products: users of the pipeline API.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "tilewright/arch/grid_dependency.h"
+#include "tilewright/blas.h"
+
+namespace tilewright {
+inline namespace TILEWRIGHT_MODE {
+
+/// A kernel of the table. TypeA, TypeB, TypeD: elements of A, B, D. KA, KB: K is the contiguous index of A,
+/// of B.
+template <int M, int N, class TypeA, class TypeB, class TypeD, bool KA, bool KB, int ClusterM, int ClusterN>
+struct TensorConfig {
+  using A = TypeA;
+  using B = TypeB;
+  using D = TypeD;
+  static constexpr blas::arrangement kOrderA = KA ? blas::row_major : blas::col_major,
+                                     kOrderB = KB ? blas::col_major : blas::row_major;
+  static constexpr int kTileK = 128 / static_cast<int>(sizeof(A));  // the width of the widest swizzle
+  /// A warpgroup for each 64 rows.
+  static constexpr int kThreads = M >= 128 ? 256 : 128;
+  using Sum = std::conditional_t<std::is_integral_v<A>, int32_t, float>;
+  using Descriptor =
+      decltype(blas::Size<M, N, kTileK>() + blas::Precision<A, B, Sum>() +
+               blas::Arrangement<kOrderA, kOrderB, blas::row_major>() + blas::BlockDim<kThreads>() +
+               blas::MaxAlignment() + blas::WithPipeline() + blas::EnableInputStreaming() +
+               blas::SM<900, blas::arch_specific>() + blas::BlocksPerCluster<ClusterM, ClusterN>() +
+               blas::RequirePath<blas::path::wgmma>());
+
+  /// Stages that fit beside the epilogue's scratch.
+  static constexpr int depth() {
+    constexpr uint32_t scratch = blas::StoreThroughSmem<Descriptor, D, blas::identity>::scratch_bytes();
+    constexpr uint32_t room =
+        (tiles::kTileSharedLimit - scratch) / tiles::kStageAlignment * tiles::kStageAlignment;
+    constexpr uint32_t stage = blas::impl::PathPlan<Descriptor>::template Loop<1>::Config::kPlan.stage_bytes;
+    constexpr auto fit = static_cast<int>(room / (stage + tiles::kStageBarrierBytes));
+    return fit < tiles::kMaxTileDepth ? fit : tiles::kMaxTileDepth;
+  }
+};
+
+/// D = epilogue(A B) over all tiles of a schedule. pipeline: its handle; epilogue: one for run(), whose
+/// scratch lies at scratch_offset(). As many clusters as are resident at once, or fewer.
+template <class Pipeline, class Epilogue>
+TILEWRIGHT_GLOBAL void TILEWRIGHT_LAUNCH_BOUNDS(Pipeline::max_threads_per_block)
+    tensor_gemm(const schedule::TileSchedule tiles, const TILEWRIGHT_GRID_CONSTANT Pipeline pipeline,
+                const TILEWRIGHT_GRID_CONSTANT Epilogue epilogue) {
+  arch::launch_dependents();
+  arch::grid_dependency_wait();
+  pipeline.run(tiles, epilogue);
+}
+
+}  // namespace TILEWRIGHT_MODE
+}  // namespace tilewright

@@ -1,0 +1,250 @@
+// C = alpha * result + beta * source for run(), of any alignment: by TMA through shared memory where TMA can
+// address C, else element by element.
+//
+// Results go out right after the last MMA of a tile, a slab at a time, so that few registers are needed
+// beside the accumulators. store_through_smem, which has no source, stores under the MMAs of the next tile.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "tilewright/arch/wgmma.h"
+#include "tilewright/layout/tensor.h"
+#include "tilewright/pipeline/convert.h"
+#include "tilewright/pipeline/descriptor.h"
+#include "tilewright/pipeline/slab_store.h"
+#include "tilewright/pipeline/store_shadow.h"
+#include "tilewright/schedule/tile_schedule.h"
+
+namespace tilewright::blas {
+
+/// What results and the source are multiplied with: the value and, where it is not null, the one in device
+/// memory, multiplied. A zero alpha makes products zero even where they are not finite; with a zero beta the
+/// source is not read.
+struct LinearFactors {
+  float alpha = 1, beta = 0;
+  const float *alpha_device = nullptr, *beta_device = nullptr;
+};
+
+inline namespace TILEWRIGHT_MODE {
+
+template <class D, class T>
+class LinearStore;
+
+namespace impl {
+
+/// One computing thread's part: see TwoPhaseEpilogue. Nothing is left for the second phase.
+template <class D, class T, class Accumulator>
+class BoundLinear {
+  using Epilogue = LinearStore<D, T>;
+  using Held = typename Accumulator::held_type;
+  using Value = typename Accumulator::value_type;
+  using Slabs = SlabStore<D, T, Held>;
+  /// Holds a result exactly.
+  using Type = LinearType<Value, float, float>;
+  static constexpr int kPartSize = Accumulator::kPartSize;
+  static constexpr int kElementsOfSlab = kPartSize / Slabs::kSlabsOfPart;
+  static constexpr int kSlabs = Accumulator::kSize / kElementsOfSlab;
+  static constexpr int kWords = Slabs::kWordsOfSlab;
+
+ public:
+  static constexpr int pieces = 0, packed_registers = 1;
+
+  TILEWRIGHT_DEVICE BoundLinear(const Epilogue& epilogue, std::byte* scratch)
+      : epilogue_(epilogue), slabs_(scratch) {
+    const LinearFactors& f = epilogue.factors_;
+    alpha_ = convert_to<Type>(f.alpha);
+    beta_ = convert_to<Type>(f.beta);
+    if (f.alpha_device != nullptr) alpha_ = scale(alpha_, convert_to<Type>(*f.alpha_device));
+    if (f.beta_device != nullptr) beta_ = scale(beta_, convert_to<Type>(*f.beta_device));
+  }
+
+  TILEWRIGHT_DEVICE void pack(Accumulator& accumulator, schedule::TileCoord tile) {
+    Value results[Accumulator::kSize];
+    accumulator.for_each_result([&](int i, Coord, const Value& value) { results[i] = value; });
+    store_slabs<0>(results, tile);
+  }
+
+  template <int Piece>
+  TILEWRIGHT_DEVICE void store() {}
+
+  TILEWRIGHT_DEVICE void finish() const {
+    if (epilogue_.bulk_) slabs_.finish();
+  }
+
+ private:
+  /// Two neighbours in memory, read and written as one.
+  struct alignas(2 * sizeof(T)) Pair {
+    T left, right;
+  };
+
+  /// Slabs from the Slab-th on.
+  template <int Slab>
+  TILEWRIGHT_DEVICE void store_slabs(const Value (&results)[Accumulator::kSize], schedule::TileCoord tile) {
+    if constexpr (Slab < kSlabs) {
+      constexpr int kFirst = Slab * kElementsOfSlab;
+      point_at(tile, Held::first(kFirst / kPartSize), Held::across(kFirst % kPartSize));
+      Type values[kElementsOfSlab];
+      TILEWRIGHT_UNROLL
+      for (int i = 0; i < kElementsOfSlab; ++i)
+        values[i] = alpha_ == Type{} ? Type{} : scale(alpha_, convert_to<Type>(results[kFirst + i]));
+      if (beta_ != Type{}) add_source(values);
+      if (epilogue_.bulk_) {
+        store_bulk<Slab>(values, tile);
+      } else {
+        store_direct(values);
+      }
+      store_slabs<Slab + 1>(results, tile);
+    }
+  }
+
+  /// The thread's first element of a slab, and what exists from there on.
+  TILEWRIGHT_DEVICE void point_at(schedule::TileCoord tile, Coord part, uint32_t across) {
+    arch::fence_operand(part.m);  // offsets are worked out here, not kept around the K loop
+    arch::fence_operand(part.n);
+    const uint32_t row = tile.m * static_cast<uint32_t>(size_of_v_m<D>) + part.m;
+    const uint32_t column = tile.n * static_cast<uint32_t>(size_of_v_n<D>) + part.n + across;
+    rows_left_ = static_cast<int32_t>(epilogue_.target_.rows - row);
+    columns_left_ = static_cast<int32_t>(epilogue_.target_.columns - column);
+    const auto offset = [&](const detail::StridedMatrix& m) {
+      return static_cast<int64_t>(tile.batch) * m.batch_stride + static_cast<int64_t>(row) * m.ld + column;
+    };
+    to_ = offset(epilogue_.to_);
+    from_ = offset(epilogue_.from_);
+  }
+
+  /// f(first element of the slab, its row below the thread's first one, its column right of it) for each pair
+  /// of neighbours.
+  template <class F>
+  TILEWRIGHT_DEVICE static void for_each_pair(F&& f) {
+    TILEWRIGHT_UNROLL
+    for (int i = 0; i < kElementsOfSlab; i += 2)
+      f(i, static_cast<int32_t>(Held::down(i)), static_cast<int32_t>(Held::across(i)));
+  }
+
+  TILEWRIGHT_DEVICE void add_source(Type (&values)[kElementsOfSlab]) const {
+    const T* const from = static_cast<const T*>(epilogue_.from_.data) + from_;
+    const int64_t ld = epilogue_.from_.ld;
+    if (epilogue_.from_.pairs) {
+      for_each_pair([&](int i, int32_t down, int32_t across) {
+        if (down >= rows_left_ || across + 1 >= columns_left_) return add_one(values[i], from, i);
+        const Pair both = *reinterpret_cast<const Pair*>(from + down * ld + across);
+        values[i] = scale_add(beta_, convert_to<Type>(both.left), values[i]);
+        values[i + 1] = scale_add(beta_, convert_to<Type>(both.right), values[i + 1]);
+      });
+    } else {
+      TILEWRIGHT_UNROLL
+      for (int i = 0; i < kElementsOfSlab; ++i) add_one(values[i], from, i);
+    }
+  }
+  TILEWRIGHT_DEVICE void add_one(Type& value, const T* from, int i) const {
+    if (!exists(i)) return;
+    const T* const at = from + static_cast<int64_t>(Held::down(i)) * epilogue_.from_.ld + Held::across(i);
+    value = scale_add(beta_, convert_to<Type>(*at), value);
+  }
+  TILEWRIGHT_DEVICE bool exists(int i) const {
+    return static_cast<int32_t>(Held::down(i)) < rows_left_ &&
+           static_cast<int32_t>(Held::across(i)) < columns_left_;
+  }
+
+  template <int Slab>
+  TILEWRIGHT_DEVICE void store_bulk(const Type (&values)[kElementsOfSlab], schedule::TileCoord tile) {
+    uint32_t words[kWords];
+    TILEWRIGHT_UNROLL
+    for (int i = 0; i < kElementsOfSlab; i += 2) {
+      if constexpr (sizeof(T) == 2) {
+        words[i / 2] = pack_pair<T>(values[i], values[i + 1]);
+      } else {
+        words[i] = bits_of(convert_to<T>(values[i]));
+        words[i + 1] = bits_of(convert_to<T>(values[i + 1]));
+      }
+    }
+    slabs_.template store<Slab / Slabs::kSlabsOfPart, Slab % Slabs::kSlabsOfPart, 0>(epilogue_.target_, words,
+                                                                                     tile);
+  }
+
+  TILEWRIGHT_DEVICE void store_direct(const Type (&values)[kElementsOfSlab]) const {
+    T* const to = static_cast<T*>(epilogue_.to_.data) + to_;
+    const int64_t ld = epilogue_.to_.ld;
+    for_each_pair([&](int i, int32_t down, int32_t across) {
+      if (down >= rows_left_ || across >= columns_left_) return;
+      T* const at = to + down * ld + across;
+      const Pair both{convert_to<T>(values[i]), convert_to<T>(values[i + 1])};
+      const bool two = across + 1 < columns_left_;
+      if (two && epilogue_.to_.pairs) {
+        *reinterpret_cast<Pair*>(at) = both;
+      } else {
+        at[0] = both.left;
+        if (two) at[1] = both.right;
+      }
+    });
+  }
+
+  const Epilogue& epilogue_;
+  Slabs slabs_;
+  Type alpha_, beta_;
+  int32_t rows_left_ = 0, columns_left_ = 0;
+  int64_t to_ = 0, from_ = 0;  // elements from the first one of C and of the source
+};
+
+}  // namespace impl
+
+/// C = alpha * result + beta * source, of 16- or 32-bit elements, row-major. A kernel parameter
+/// (TILEWRIGHT_GRID_CONSTANT: it may hold a TMA descriptor), made by make_linear_store(). Floating-point
+/// results are scaled in FP32, integer ones in double: exact for integer factors as long as products stay
+/// below 2^53.
+template <class D, class T>
+class LinearStore {
+ public:
+  /// Shared memory behind the pipeline's buffer, from scratch_offset() on.
+  static constexpr uint32_t scratch_bytes() { return impl::slab_scratch_bytes<D, T>(); }
+
+  template <class Accumulator>
+  TILEWRIGHT_DEVICE impl::BoundLinear<D, T, Accumulator> bind(std::byte* scratch) const {
+    return {*this, scratch};
+  }
+
+ private:
+  template <class D2, class T2, class Accumulator>
+  friend class impl::BoundLinear;
+  template <AnyDescription D2, class T2, int Rank, int64_t Ld, class Source>
+  friend auto make_linear_store(const Tensor<T2, row_major, Rank, Ld>&, const Source&, const LinearFactors&,
+                                bool);
+
+  impl::SlabTarget target_;
+  detail::StridedMatrix to_, from_;
+  LinearFactors factors_;
+  bool bulk_ = false;
+};
+
+/// An epilogue for run() that stores into `c`. source: a row-major tensor of C's elements and extents, which
+/// may be C itself; its data may be null where beta is zero. bulk: store by TMA, if it can address C (base,
+/// leading dimension and rows are multiples of 16 bytes); C is stored by ordinary stores otherwise. Errors:
+/// of C's extents and strides.
+template <AnyDescription D, class T, int Rank, int64_t Ld, class Source>
+auto make_linear_store(const Tensor<T, row_major, Rank, Ld>& c, const Source& source,
+                       const LinearFactors& factors, bool bulk = true) {
+  static_assert(path_of_v<D> == path::wgmma, "linear_store stores what wgmma leaves in registers");
+  static_assert(sizeof(T) == 2 || sizeof(T) == 4, "linear_store stores elements of 16 or 32 bits");
+  static_assert(std::is_same_v<typename Source::value_type, T> && Source::order == row_major,
+                "the source has C's elements and is row-major");
+  using Made = LinearStore<D, T>;
+  Made made;
+  made.to_ = detail::strided_matrix(detail::operand_view(c), sizeof(T));
+  made.from_ = detail::strided_matrix(detail::operand_view(source), sizeof(T));
+  made.factors_ = factors;
+  made.bulk_ = bulk;
+  if (bulk) {
+    pipeline_status status = impl::bind_slabs<D>(c, made.target_);
+    if (!status && status.error().code != pipeline_error_code::alignment_unfulfilled)
+      return pipeline_result<Made>(status.error());
+    made.bulk_ = static_cast<bool>(status);
+  }
+  made.target_.rows = static_cast<uint32_t>(c.rows());
+  made.target_.columns = static_cast<uint32_t>(c.columns());
+  return pipeline_result<Made>(made);
+}
+
+}  // namespace TILEWRIGHT_MODE
+}  // namespace tilewright::blas

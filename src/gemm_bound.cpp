@@ -1,0 +1,23 @@
+#include "src/gemm_bound.h"
+
+namespace tilewright {
+
+ComparisonRules comparison_rules(const Problem& p) {
+  const DType type = p.a.type;
+  ComparisonRules rules;
+  rules.saturate = p.saturate && bits_of(p.d.type) == 8;  // kernels saturate no other outputs
+  if (is_integer(type)) {
+    constexpr double kWraps = 0x1p31;
+    rules.accumulation = exact_bound();
+    rules.accumulation.largest = kWraps;
+    rules.wide_epilogue = true;
+  } else if (type == DType::f32) {
+    rules.accumulation = fma_f32_bound(p.k);
+  } else {
+    const bool promoted = is_fp8(type) && p.accumulation == Accumulation::promoted;
+    rules.accumulation = wgmma_f32_bound(type, p.k, promoted ? p.interval : 0);
+  }
+  return rules;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,108 @@
+// One tensor-core kernel of the table, for the machine this translation unit is compiled for. The build
+// defines TILEWRIGHT_INSTANCE_ARGS (a line of tensor_kernels.def) and TILEWRIGHT_INSTANCE_INDEX.
+#include "src/tensor_kernel_table.h"
+#include "tilewright/arch/launch.h"
+#include "tilewright/arch/occupancy.h"
+#include "tilewright/kernels/tensor_gemm.h"
+
+#define TILEWRIGHT_JOIN_(a, b) a##b
+#define TILEWRIGHT_JOIN(a, b) TILEWRIGHT_JOIN_(a, b)
+#define TILEWRIGHT_ID(m, n, a, b, d, ka, kb, cm, cn) \
+  TensorKernelId { m, n, DType::a, DType::b, DType::d, contiguous::ka, contiguous::kb, cm, cn }
+#define TILEWRIGHT_CONFIG(m, n, a, b, d, ka, kb, cm, cn) \
+  TensorConfig<m, n, element::a, element::b, element::d, contiguous::ka, contiguous::kb, cm, cn>
+#define TILEWRIGHT_APPLY(macro, ...) macro(__VA_ARGS__)
+
+namespace tilewright {
+inline namespace TILEWRIGHT_MODE {
+
+using kernels::TensorGemmArguments;
+using kernels::TensorKernel;
+using kernels::TensorKernelId;
+using kernels::TensorLaunch;
+using kernels::TensorOperand;
+
+namespace {
+
+// The words of the list.
+namespace element {
+using tilewright::bf16;
+using tilewright::f16;
+using tilewright::tf32;
+using f32 = float;
+using s8 = int8_t;
+using u8 = uint8_t;
+using s32 = int32_t;
+}  // namespace element
+namespace contiguous {
+constexpr bool k = true;
+[[maybe_unused]] constexpr bool m = false, n = false;
+}  // namespace contiguous
+
+using Config = TILEWRIGHT_APPLY(TILEWRIGHT_CONFIG, TILEWRIGHT_INSTANCE_ARGS);
+using Descriptor = Config::Descriptor;
+using Handle = blas::DevicePipeline<Descriptor, Config::depth(), blas::internal_accumulator>;
+using Plain = blas::StoreThroughSmem<Descriptor, Config::D, blas::identity>;
+using Linear = blas::LinearStore<Descriptor, Config::D>;
+constexpr uint32_t kSharedBytes = Handle::scratch_offset() + Plain::scratch_bytes();
+static_assert(Linear::scratch_bytes() == Plain::scratch_bytes());
+
+template <blas::arrangement Order, class T>
+auto tensor(const TensorOperand& o, int64_t rows, int64_t columns, int64_t batches) {
+  return blas::make_gmem_tensor_batched<Order>(static_cast<T*>(const_cast<void*>(o.data)), rows, columns,
+                                               batches, o.ld, o.batch_stride);
+}
+
+arch::LaunchConfig launch_config(uint32_t ctas) {
+  arch::LaunchConfig config;
+  config.grid = {ctas / blas::blocks_per_cluster_of_v_n<Descriptor>,
+                 blas::blocks_per_cluster_of_v_n<Descriptor>, 1};
+  config.block = Handle::get_block_dim();
+  config.cluster = Handle::get_cluster_dim();
+  config.shared_bytes = kSharedBytes;
+  config.name = "tensor_gemm";
+  return config;
+}
+
+Error error_of(const blas::pipeline_error& e) { return {ErrorCode::invalid_argument, "pipeline", e.message}; }
+
+template <class Epilogue>
+Status launch_with(const TensorGemmArguments& args, const TensorLaunch& how,
+                   const blas::pipeline_result<Epilogue>& epilogue) {
+  if (!epilogue) return error_of(epilogue.error());
+  const auto a = tensor<Config::kOrderA, const Config::A>(args.a, args.m, args.k, args.batches);
+  const auto b = tensor<Config::kOrderB, const Config::B>(args.b, args.k, args.n, args.batches);
+  const auto pipeline = blas::suggest_pipeline<Config::depth(), Descriptor>(a, b);
+  if (!pipeline) return error_of(pipeline.error());
+  arch::LaunchConfig config = launch_config(how.grid_ctas);
+  config.stream = how.stream;
+  config.dependent_launch = how.dependent_launch;
+  return arch::launch(tensor_gemm<Handle, Epilogue>, config, args.tiles, pipeline->get_device_handle(),
+                      *epilogue);
+}
+
+Status launch(const TensorGemmArguments& args, const TensorLaunch& how) {
+  const auto d = tensor<blas::row_major, Config::D>(args.d, args.m, args.n, args.batches);
+  if (args.plain()) return launch_with(args, how, blas::make_store_through_smem<Descriptor>(d));
+  const auto c = tensor<blas::row_major, const Config::D>(args.c, args.m, args.n, args.batches);
+  const blas::LinearFactors factors{args.alpha, args.beta, args.alpha_device, args.beta_device};
+  return launch_with(args, how, blas::make_linear_store<Descriptor>(d, c, factors, args.d_bulk));
+}
+
+/// The kernel with the fewer registers to spare decides nothing: both take all of an SM's shared memory.
+Expected<int> max_active_clusters() {
+  constexpr auto kCtas = static_cast<uint32_t>(blas::blocks_per_cluster_of_v_m<Descriptor> *
+                                               blas::blocks_per_cluster_of_v_n<Descriptor>);
+  return arch::max_active_clusters(tensor_gemm<Handle, Plain>, launch_config(kCtas));
+}
+
+}  // namespace
+
+const TensorKernel& TILEWRIGHT_JOIN(tensor_kernel_, TILEWRIGHT_INSTANCE_INDEX)() {
+  static const TensorKernel kernel{TILEWRIGHT_APPLY(TILEWRIGHT_ID, TILEWRIGHT_INSTANCE_ARGS), Config::depth(),
+                                   kSharedBytes, launch, max_active_clusters};
+  return kernel;
+}
+
+}  // namespace TILEWRIGHT_MODE
+}  // namespace tilewright

@@ -1,0 +1,75 @@
+// The compiled tensor-core kernels of a machine, as the planner and the generated tables see them.
+// Mode-neutral.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tilewright/error.h"
+#include "tilewright/numeric/dtype.h"
+#include "tilewright/schedule/tile_schedule.h"
+
+namespace tilewright::kernels {
+
+/// One compiled kernel. The table of all of them is src/tensor_kernels.def.
+struct TensorKernelId {
+  int tile_m, tile_n;
+  DType a, b, d;
+  bool k_major_a, k_major_b;  // K is the contiguous index, or else M or N
+  int cluster_m, cluster_n;
+};
+
+/// Short name of a kernel, for one line of output: "tensor_128x256_bf16_f32_kn_2x1".
+std::string tensor_kernel_name(const TensorKernelId& id);
+
+/// Strides in elements: between lines, and between batches (0: all are the same).
+struct TensorOperand {
+  const void* data = nullptr;
+  int64_t ld = 0, batch_stride = 0;
+};
+
+/// Per batch, D[m][n] = alpha * sum_k A[m][k] B[k][n] + beta * C[m][n], with row-major C and D.
+struct TensorGemmArguments {
+  schedule::TileSchedule tiles;
+  int64_t m = 0, n = 0, batches = 0;
+  int64_t k = 0;  // 0: A and B are not read
+  TensorOperand a, b;
+  TensorOperand c;  // read only when beta is not zero
+  TensorOperand d;
+  bool d_bulk = false;  // D is stored by TMA
+  float alpha = 1, beta = 0;
+  const float *alpha_device = nullptr, *beta_device = nullptr;  // multiply alpha and beta; may be null
+
+  /// D is the product as it is, by TMA: the stores run under the next tile.
+  bool plain() const { return d_bulk && alpha == 1 && beta == 0 && alpha_device == nullptr; }
+};
+
+/// How a kernel is launched: the same on both machines.
+struct TensorLaunch {
+  uint32_t grid_ctas = 0;
+  bool dependent_launch = false;
+  void* stream = nullptr;  // cudaStream_t, or the emulator::Machine*
+};
+
+/// One row of a machine's kernel table.
+struct TensorKernel {
+  TensorKernelId id;
+  int stages;
+  uint32_t shared_bytes;  // of a CTA
+  Status (*launch)(const TensorGemmArguments&, const TensorLaunch&);
+  /// Clusters of the kernel that the current device holds at once.
+  Expected<int> (*max_active_clusters)();
+};
+
+/// The kernels of each machine; a machine that is not built in has none.
+struct TensorKernelTable {
+  const TensorKernel* kernels = nullptr;
+  int count = 0;
+};
+TensorKernelTable tensor_kernels_gpu();
+TensorKernelTable tensor_kernels_emulated();
+
+/// Elements of K in a stage.
+constexpr int64_t tensor_tile_k(const TensorKernelId& id) { return 1024 / bits_of(id.a); }
+
+}  // namespace tilewright::kernels

@@ -1,0 +1,155 @@
+#include "src/tensor_plan.h"
+
+#include <algorithm>
+
+#include "src/gemm_grid.h"
+#include "src/gemm_rules.h"
+#include "src/plan_text.h"
+
+namespace tilewright {
+namespace {
+
+using detail::BoundTensor;
+using kernels::TensorOperand;
+
+Status check_tensor_options(const Options& o) {
+  if (o.splits && *o.splits != 1) return broken(RuleId::splits_value, "splits", text(*o.splits), "1");
+  if (o.pipeline == PipelineKind::async)
+    return broken(RuleId::pipeline_built, "pipeline", "async on tensor cores", "a producer warpgroup");
+  if (o.static_shape)
+    return broken(RuleId::shape_static, "static shape", "operands of tensor cores", "a dynamic one");
+  if (o.load == LoadKind::copy)
+    return broken(RuleId::tile_built, "kernel", "loads of kind copy", "bulk loads");
+  return {};
+}
+
+Status check_stages(const Options& o, const kernels::TensorKernel& kernel) {
+  if (!o.stages || *o.stages == kernel.stages) return {};
+  return broken(RuleId::stages_value, "stages", text(*o.stages), text(kernel.stages));
+}
+
+/// Clusters that work at once.
+Expected<int64_t> working_clusters(const PlanRequest& r, const kernels::TensorKernel& kernel, int64_t tiles) {
+  const int64_t ctas = int64_t{kernel.id.cluster_m} * kernel.id.cluster_n;
+  const int64_t clusters = working_ctas(r.target, r.options, tiles, 1, ctas) / ctas;
+  if (r.target.device == Device::emulator || ctas == 1) return clusters;
+  const Expected<int> resident = kernel.max_active_clusters();
+  if (!resident) return resident.error();
+  return std::min<int64_t>(*resident, clusters);
+}
+
+Status set_grid(const PlanRequest& r, BoundTensor& s, PlanInfo& info) {
+  const auto& id = s.kernel->id;
+  const KernelProblem& p = r.problem;
+  const Shape2 cluster{id.cluster_m, id.cluster_n};
+  const int64_t ctas = cluster.m * cluster.n;
+  const TileGrid grid = grid_of(p, {id.tile_m, id.tile_n}, cluster);
+  if (Status e = check_tiles(grid, p)) return e;
+  const Expected<int64_t> clusters = working_clusters(r, *s.kernel, grid.tiles);
+  if (!clusters) return clusters.error();
+  if (*clusters < 1)
+    return broken(RuleId::cluster_resident, "cluster",
+                  text(p.to_caller(cluster)) + " on " + text(r.options.max_sms.value_or(r.target.sms)) +
+                      " multiprocessors",
+                  "1x1");
+  // Strips of 2048 columns: their slab of B stays in L2 while A streams by (measured).
+  constexpr int64_t kStripColumns = 2048;
+  const int64_t strip = std::max<int64_t>(1, kStripColumns / (id.tile_n * cluster.n * cluster.m));
+  const RasterOrder order = raster_of(r, {schedule::Raster::along_m, strip});
+  s.arguments.tiles = schedule::TileSchedule::make(
+      static_cast<uint32_t>(ceil_div(p.m, id.tile_m)), static_cast<uint32_t>(ceil_div(p.n, id.tile_n)),
+      static_cast<uint32_t>(p.l), static_cast<uint32_t>(cluster.m), static_cast<uint32_t>(cluster.n),
+      order.raster, static_cast<uint32_t>(order.strip));
+  s.launch.grid_ctas = static_cast<uint32_t>(std::min(*clusters, grid.tiles / ctas) * ctas);
+  info.sms = static_cast<int>(*clusters * ctas);
+  info.tiles = grid.tiles;
+  info.grid_ctas = s.launch.grid_ctas;
+  info.launches = 1;
+  describe_tiles(r, s.arguments.tiles, info);
+  return {};
+}
+
+/// The stride of a dimension of one element is never used, but must be legal.
+int64_t legal_ld(int64_t stride, int64_t lines, int64_t line, DType type) {
+  return lines > 1 ? stride : round_up(std::max<int64_t>(line, 1), 128 / bits_of(type));
+}
+
+TensorOperand input(const KernelProblem& p, const KernelOperand& o, bool k_major) {
+  const int64_t ld =
+      k_major ? legal_ld(o.row_stride, o.rows, p.k, o.type) : legal_ld(o.k_stride, p.k, o.rows, o.type);
+  return {nullptr, ld, o.batch_stride};
+}
+
+void set_arguments(const KernelProblem& p, const TensorChoice& choice, BoundTensor& s) {
+  const auto& id = choice.kernel->id;
+  kernels::TensorGemmArguments& out = s.arguments;
+  out.m = p.m;
+  out.n = p.n;
+  out.k = p.reads_ab ? p.k : 0;
+  out.batches = p.l;
+  out.a = input(p, p.a, id.k_major_a);
+  out.b = input(p, p.b, id.k_major_b);
+  out.c = {nullptr, p.c.row, p.c.batch};
+  out.d = {nullptr, legal_ld(p.d.row, p.m, p.n, p.d_type), p.d.batch};
+  out.d_bulk = choice.tma_store;
+  out.alpha = p.scale;
+  out.beta = p.beta;
+}
+
+void set_info(const PlanRequest& r, const TensorChoice& choice, PlanInfo& info) {
+  const auto& id = choice.kernel->id;
+  info.exchanged = r.problem.exchanged;
+  info.kernel = kernels::tensor_kernel_name(id);
+  info.path = "wgmma";
+  info.tile = r.problem.to_caller({id.tile_m, id.tile_n});
+  info.cluster = r.problem.to_caller({id.cluster_m, id.cluster_n});
+  info.tile_k = kernels::tensor_tile_k(id);
+  info.stages = choice.kernel->stages;
+  info.shared_bytes = choice.kernel->shared_bytes;
+  info.tma_load = true;
+  info.tma_store = choice.tma_store;
+  info.promotions = r.asked.k > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+Expected<BoundTensor> bind_tensor(const PlanRequest& request, PlanInfo& info) {
+  if (request.target.capability != 90)
+    return broken(RuleId::device_gpu, "GPU",
+                  std::string(name_of(request.asked.a.type)) + " operands on compute capability " +
+                      capability_text(request.target.capability),
+                  "9.0");
+  if (Status s = check_tensor_options(request.options)) return *s;
+  const Expected<TensorChoice> choice = choose_tensor_kernel(request);
+  if (!choice) return choice.error();
+  if (Status s = check_stages(request.options, *choice->kernel)) return *s;
+  BoundTensor bound;
+  bound.kernel = choice->kernel;
+  bound.launch.dependent_launch = request.options.dependent_launch;
+  info.why = choice->why;
+  if (!request.problem.empty) {
+    if (Status s = set_grid(request, bound, info)) return *s;
+    set_arguments(request.problem, *choice, bound);
+  }
+  set_info(request, *choice, info);
+  return bound;
+}
+
+Status run_tensor(const KernelProblem& p, const BoundTensor& bound, const Buffers& buffers, void* stream) {
+  kernels::TensorGemmArguments arguments = bound.arguments;
+  if (p.reads_ab) {
+    arguments.a.data = p.pointer_a(buffers);
+    arguments.b.data = p.pointer_b(buffers);
+    arguments.alpha_device = buffers.alpha;
+  }
+  if (p.reads_c) {
+    arguments.c.data = buffers.c;
+    arguments.beta_device = buffers.beta;
+  }
+  arguments.d.data = buffers.d;
+  kernels::TensorLaunch launch = bound.launch;
+  launch.stream = stream;
+  return bound.kernel->launch(arguments, launch);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,36 @@
+// Plans and runs of the tensor-core kernels of 16-bit, TF32 and integer operands.
+#pragma once
+
+#include <string>
+
+#include "src/gemm_target.h"
+#include "src/tensor_kernel_table.h"
+
+namespace tilewright {
+namespace detail {
+
+/// A tensor-core kernel with the arguments that do not depend on pointers.
+struct BoundTensor {
+  const kernels::TensorKernel* kernel = nullptr;
+  kernels::TensorGemmArguments arguments;
+  kernels::TensorLaunch launch;
+};
+
+}  // namespace detail
+
+/// Fills in `info` too. Errors: the rules of such problems and of the options.
+Expected<detail::BoundTensor> bind_tensor(const PlanRequest& request, PlanInfo& info);
+
+/// Launches the kernel on checked pointers.
+Status run_tensor(const KernelProblem& problem, const detail::BoundTensor& bound, const Buffers& buffers,
+                  void* stream);
+
+/// Step one of bind_tensor: the kernel for a problem, and whether its stores are bulk copies.
+struct TensorChoice {
+  const kernels::TensorKernel* kernel = nullptr;
+  bool tma_store = false;
+  std::string why;
+};
+Expected<TensorChoice> choose_tensor_kernel(const PlanRequest& request);
+
+}  // namespace tilewright

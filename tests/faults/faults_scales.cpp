@@ -1,0 +1,96 @@
+// Faults in the FP32 scales: those of blocks, which come beside the stages, and those of rows and columns.
+#include "tests/faults/planting.h"
+
+namespace tilewright::faults {
+namespace {
+
+using emulator::FaultSpec;
+using emulator::Op;
+using enum emulator::ReportKind;
+
+constexpr const char *kScales = "scales", *kLoader = "scales";  // the region, and the role
+/// The first and the last thread that bring scales, with one consumer warpgroup and with two.
+constexpr int kFirst64 = 128 + 32, kLast64 = 128 + 95, kFirst128 = 256 + 32;
+constexpr int64_t kSlot = 4 * 64 + 16;  // bytes, of a 64-row tile
+
+/// Scales of another K tile, or none yet.
+Symptom early() { return reports(read_before_ready, uninitialised_read, overwrite_in_use, unordered_writes); }
+
+void add_loader_faults(Table& t) {
+  const char* acquire = "Fp8BlockScales::load_tile: Ring::acquire";
+  const FaultSpec wait = skip(Op::mbarrier_wait, "empty", kLoader);
+  const Symptom overrun =
+      reports(overwrite_in_use, over_arrival, parity_alias, unordered_writes, read_before_ready);
+  plant(t, "scales_acquire_skipped", kBlocks64x128, acquire, wait, overrun);
+  plant(t, "scales_acquire_skipped_once", kBlocks128x256, acquire, nth(3, wait), overrun);
+  plant(t, "scales_acquire_skipped_by_one_thread", kBlocks64x128, acquire, thread(kFirst64, nth(2, wait)),
+        overrun);
+  plant(t, "scales_acquire_skipped_cluster", kBlocksCluster, acquire, cta(1, nth(2, wait)), overrun);
+  plant(t, "scales_acquire_parity", kBlocks64x128, acquire, flip("empty", kLoader),
+        reports(deadlock).saying("waits for barrier empty[0] parity 0, phase 0"));
+
+  const char* dependency = "DevicePipeline::run: grid_dependency_wait";
+  plant(t, "dependency_wait_skipped_before_scales", kBlocks64x128, dependency,
+        thread(kFirst64, skip(Op::grid_dependency_wait)), reports(dependency_not_waited).by(kLoader));
+
+  const char* arrive = "Fp8BlockScales::load: cp_async_mbarrier_arrive_noinc";
+  const FaultSpec arrival = skip(Op::cp_async_mbarrier_arrive);
+  plant(t, "scales_arrive_skipped", kBlocks64x128, arrive, arrival,
+        reports(deadlock).saying("barrier full[0] parity 0, phase 0 (pending arrivals 64"));
+  plant(t, "scales_arrive_skipped_by_one_thread", kBlocks128x256, arrive, thread(kFirst128, nth(2, arrival)),
+        reports(deadlock).saying("pending arrivals 1"));
+  plant(t, "scales_arrive_skipped_copy", kBlocksCopy, arrive, thread(kLast64, nth(1, arrival)),
+        reports(deadlock).saying("pending arrivals 1"));
+
+  const char* init = "DevicePipeline::run: Ring::init";
+  const FaultSpec full = skip(Op::mbarrier_init, "full");
+  plant(t, "scales_not_counted", kBlocks64x128, init, become(1, full),
+        reports(over_arrival, read_before_ready, uninitialised_read, parity_alias, byte_count));
+  plant(t, "scales_counted_once_less", kBlocks128x256, init, add(-1, full),
+        reports(over_arrival, read_before_ready, uninitialised_read, parity_alias, byte_count));
+  plant(t, "scales_counted_once_more", kBlocks64x128, init, add(1, full),
+        reports(deadlock).saying("pending arrivals 1"));
+
+  const char* copy = "Fp8BlockScales::copy: cp_async_4";
+  const FaultSpec put = skip(Op::cp_async, kScales);
+  plant(t, "scales_copy_skipped", kBlocks64x128, copy, thread(kFirst64 + 5, put),
+        reports(uninitialised_read).at(kScales).by(kConsumer));
+  plant(t, "scales_copy_of_b_skipped", kBlocks128x256, copy, thread(kFirst128 + 1, nth(2, put)),
+        reports(uninitialised_read).at(kScales).by(kConsumer));
+  plant(t, "scales_copy_one_slot_off", kBlocks64x128, copy, add(kSlot, stage(0, put)), early().at(kScales));
+  plant(t, "scales_copy_one_row_off", kBlocks64x128, copy, thread(kFirst64, add(4, put)),
+        reports(unordered_writes, uninitialised_read).at(kScales));
+  plant(t, "scales_copy_misaligned", kBlocks64x128, copy, add(2, put), reports(misaligned).at(kScales));
+}
+
+void add_reader_faults(Table& t) {
+  const char* release = "WgmmaFp8::release: sync_warp";
+  const FaultSpec wait = skip(Op::mbarrier_wait, "full", kConsumer);
+  plant(t, "scales_full_wait_skipped", kBlocks64x128, "Ring::wait", wait, early());
+  plant(t, "scales_full_wait_skipped_by_one_thread", kBlocks64x128, "Ring::wait", thread(9, nth(1, wait)),
+        early());
+  plant(t, "sync_before_release_skipped", kBlocks64x128, release, skip(Op::sync_warp),
+        reports(overwrite_in_use, read_before_ready).at(kScales, kStaging));
+  plant(t, "sync_before_release_skipped_first", kBlocks128x256, release, nth(0, skip(Op::sync_warp)),
+        reports(overwrite_in_use).at(kScales));
+  const char* read = "Fp8BlockScales::read: load_shared";
+  const FaultSpec get = skip(Op::load_shared, kScales);
+  plant(t, "scales_read_one_slot_off", kBlocks64x128, read, add(kSlot, stage(1, get)),
+        reports(out_of_bounds, uninitialised_read).by(kConsumer));
+  plant(t, "scales_read_misaligned", kBlocks64x128, read, add(1, get), reports(misaligned).at(kScales));
+}
+
+void add_vector_faults(Table& t) {
+  plant(t, "column_not_shared_out", kVectors128x128, "VectorScales::apply: shuffle",
+        thread(9, nth(3, skip(Op::shuffle))), reports(non_uniform, deadlock));
+}
+
+}  // namespace
+
+void plant_in_scales(Table& table) {
+  add_loader_faults(table);
+  add_reader_faults(table);
+  add_vector_faults(table);
+}
+
+}  // namespace tilewright::faults

@@ -1,0 +1,301 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/host/fake_target.h"
+
+namespace tilewright::testing {
+namespace {
+
+Plan planned(const Problem& p, const Options& o = {}, const Target& t = fake_gpu()) {
+  Expected<Plan> plan = plan_on(t, p, o);
+  EXPECT_TRUE(plan) << plan.error().message;
+  return plan ? *plan : Plan(nullptr);
+}
+
+RecordedTensorLaunch run(const Plan& plan, const Buffers& buffers = fake_buffers()) {
+  tensor_launches().clear();
+  const Status s = plan.run(buffers);
+  EXPECT_FALSE(s) << s->message;
+  EXPECT_EQ(tensor_launches().size(), 1u);
+  return tensor_launches().empty() ? RecordedTensorLaunch{} : tensor_launches().front();
+}
+
+void expect_refused(const Problem& p, const Options& o, const char* rule, const std::string& mention) {
+  const Expected<Plan> plan = plan_on(fake_gpu(), p, o);
+  ASSERT_FALSE(plan) << plan->info().kernel;
+  EXPECT_EQ(plan.error().rule, rule);
+  EXPECT_NE(plan.error().message.find(mention), std::string::npos) << plan.error().message;
+}
+
+Options tiled(int64_t m, int64_t n) {
+  Options o;
+  o.tile = Shape2{m, n};
+  return o;
+}
+
+constexpr DType kBf16 = DType::bf16, kF32 = DType::f32;
+
+TEST(TensorPlan, takes_the_wide_tile_for_large_problems_and_low_ones_for_small) {
+  const Plan large = planned(tensor_problem(kBf16, kBf16, 4096, 4096, 4096));
+  EXPECT_EQ(large.info().kernel, "tensor_128x256_bf16_bf16_kk");
+  EXPECT_EQ(large.info().path, "wgmma");
+  EXPECT_EQ(large.info().tile, (Shape2{128, 256}));
+  EXPECT_EQ(large.info().cluster, (Shape2{1, 1}));
+  EXPECT_EQ(large.info().tile_k, 64);
+  EXPECT_EQ(large.info().stages, 4);
+  EXPECT_EQ(large.info().shared_bytes, 200 * 1024);
+  EXPECT_EQ(large.info().tiles, 512);
+  EXPECT_EQ(large.info().grid_ctas, 132);
+  EXPECT_EQ(large.info().promotions, 1);
+  EXPECT_EQ(large.info().launches, 1);
+  EXPECT_EQ(large.info().swizzle, 8);
+  EXPECT_TRUE(large.info().tma_load && large.info().tma_store);
+  EXPECT_EQ(large.info().why.find(large.info().kernel), 0u);
+  EXPECT_EQ(planned(tensor_problem(kBf16, kBf16, 64, 7168, 2048)).info().tile, (Shape2{64, 128}));
+}
+
+TEST(TensorPlan, every_type_has_its_kernels_and_k_tiles) {
+  const struct {
+    DType type, d;
+    int64_t tile_k;
+  } rows[] = {{DType::f16, DType::f16, 64}, {DType::f16, kF32, 64},
+              {kBf16, kBf16, 64},           {kBf16, kF32, 64},
+              {DType::tf32, kF32, 32},      {DType::s8, DType::s32, 128},
+              {DType::u8, DType::s32, 128}, {DType::s8, kF32, 128},
+              {DType::u8, kF32, 128}};
+  for (const auto& row : rows) {
+    const Plan plan = planned(tensor_problem(row.type, row.d));
+    EXPECT_EQ(plan.info().tile_k, row.tile_k);
+    EXPECT_NE(plan.info().kernel.find(name_of(row.type)), std::string::npos);
+  }
+  Problem mixed = tensor_problem(DType::s8, DType::s32);
+  mixed.b.type = DType::u8;
+  EXPECT_EQ(planned(mixed).info().kernel, "tensor_128x128_s8_u8_s32_kk");
+  mixed.d.layout = Layout::column_major;
+  const Plan exchanged = planned(mixed);
+  EXPECT_EQ(exchanged.info().kernel, "tensor_128x128_u8_s8_s32_kk");
+  EXPECT_TRUE(exchanged.info().exchanged);
+}
+
+TEST(TensorPlan, follows_the_contiguous_dimensions) {
+  for (const bool a_k : {true, false})
+    for (const bool b_k : {true, false}) {
+      Problem p = tensor_problem(DType::f16, DType::f16);
+      p.a.layout = a_k ? Layout::row_major : Layout::column_major;
+      p.b.layout = b_k ? Layout::column_major : Layout::row_major;
+      const std::string word = std::string(a_k ? "k" : "m") + (b_k ? "k" : "n");
+      const Plan plan = planned(p);
+      EXPECT_EQ(plan.info().kernel.substr(plan.info().kernel.size() - 2), word);
+      const RecordedTensorLaunch launched = run(plan);
+      EXPECT_EQ(launched.arguments.a.ld, a_k ? 1024 : 512);
+      EXPECT_EQ(launched.arguments.b.ld, b_k ? 1024 : 768);
+      p.d.layout = Layout::column_major;  // D^T = B^T A^T
+      const std::string swapped = std::string(b_k ? "k" : "m") + (a_k ? "k" : "n");
+      const Plan exchanged = planned(p);
+      EXPECT_EQ(exchanged.info().kernel.substr(exchanged.info().kernel.size() - 2), swapped);
+      EXPECT_EQ(run(exchanged).arguments.a.data, fake_buffers().b);
+    }
+}
+
+TEST(TensorPlan, takes_the_order_that_bulk_copies_address) {
+  // A column of A is both row-major with an illegal leading dimension and column-major with a legal one.
+  Problem p = tensor_problem(kBf16, kBf16, 512, 512, 1);
+  p.a.layout = Layout::column_major;
+  EXPECT_EQ(planned(p).info().kernel.substr(planned(p).info().kernel.size() - 2), "mn");
+}
+
+TEST(TensorPlan, hands_everything_to_the_kernel) {
+  Problem p = tensor_problem(DType::f16, DType::f16, 500, 760, 1000);
+  p.l = 3;
+  p.a.ld = 1008;
+  p.b.batch_stride = 0;
+  p.d.ld = 768;
+  p.c.ld = 800;
+  p.alpha = 1.5f;
+  p.beta = -2;
+  Buffers buffers = fake_buffers();
+  const float* const scalar = reinterpret_cast<const float*>(0x600000);
+  buffers.alpha = scalar;
+  buffers.beta = scalar + 1;
+  const RecordedTensorLaunch l = run(planned(p), buffers);
+  EXPECT_EQ(l.arguments.m, 500);
+  EXPECT_EQ(l.arguments.n, 760);
+  EXPECT_EQ(l.arguments.k, 1000);
+  EXPECT_EQ(l.arguments.batches, 3);
+  EXPECT_EQ(l.arguments.a.data, buffers.a);
+  EXPECT_EQ(l.arguments.a.ld, 1008);
+  EXPECT_EQ(l.arguments.a.batch_stride, 1008 * 500);
+  EXPECT_EQ(l.arguments.b.data, buffers.b);
+  EXPECT_EQ(l.arguments.b.batch_stride, 0);
+  EXPECT_EQ(l.arguments.c.data, buffers.c);
+  EXPECT_EQ(l.arguments.c.ld, 800);
+  EXPECT_EQ(l.arguments.d.data, buffers.d);
+  EXPECT_EQ(l.arguments.d.ld, 768);
+  EXPECT_EQ(l.arguments.d.batch_stride, 768 * 500);
+  EXPECT_EQ(l.arguments.alpha, 1.5f);
+  EXPECT_EQ(l.arguments.beta, -2);
+  EXPECT_EQ(l.arguments.alpha_device, scalar);
+  EXPECT_EQ(l.arguments.beta_device, scalar + 1);
+  EXPECT_TRUE(l.arguments.d_bulk);
+  EXPECT_TRUE(l.launch.dependent_launch);
+  Options o;
+  o.dependent_launch = false;
+  EXPECT_FALSE(run(planned(p, o)).launch.dependent_launch);
+}
+
+TEST(TensorPlan, plain_products_take_the_kernel_whose_stores_are_hidden) {
+  const Problem plain = tensor_problem(kBf16, kBf16);
+  EXPECT_TRUE(run(planned(plain)).arguments.plain());
+  Buffers scaled = fake_buffers();
+  scaled.alpha = reinterpret_cast<const float*>(0x600000);
+  EXPECT_FALSE(run(planned(plain), scaled).arguments.plain());
+  Problem p = plain;
+  p.alpha = 2;
+  EXPECT_FALSE(run(planned(p)).arguments.plain());
+  p = plain;
+  p.beta = 1;
+  EXPECT_FALSE(run(planned(p)).arguments.plain());
+  p = plain;
+  p.d.ld = 769;
+  EXPECT_FALSE(run(planned(p)).arguments.plain());
+  EXPECT_FALSE(planned(p).info().tma_store);
+  Options direct;
+  direct.store = StoreKind::direct;
+  EXPECT_FALSE(run(planned(plain, direct)).arguments.plain());
+}
+
+TEST(TensorPlan, zero_extents_read_nothing_or_launch_nothing) {
+  Problem p = tensor_problem(kBf16, kBf16, 512, 768, 0);
+  p.a.alignment = 2;  // nothing is loaded
+  Buffers buffers = fake_buffers();
+  buffers.a = buffers.b = nullptr;
+  EXPECT_EQ(run(planned(p), buffers).arguments.k, 0);
+  EXPECT_EQ(planned(p).info().promotions, 0);
+  p = tensor_problem(kBf16, kBf16);
+  p.alpha = 0;
+  EXPECT_EQ(run(planned(p), buffers).arguments.k, 0);
+  p.m = 0;
+  tensor_launches().clear();
+  EXPECT_FALSE(planned(p).run(Buffers{}));
+  EXPECT_TRUE(tensor_launches().empty());
+  EXPECT_EQ(planned(p).info().launches, 0);
+}
+
+TEST(TensorPlan, options_are_taken_or_refused) {
+  Options o = tiled(128, 256);
+  o.cluster = Shape2{2, 1};
+  o.raster = schedule::Raster::along_n;
+  o.swizzle = 3;
+  o.max_sms = 50;
+  const Problem p = tensor_problem(kBf16, kBf16, 4096, 4096, 4096);
+  const Plan plan = planned(p, o);
+  EXPECT_EQ(plan.info().kernel, "tensor_128x256_bf16_bf16_kk_2x1");
+  EXPECT_EQ(plan.info().cluster, (Shape2{2, 1}));
+  EXPECT_EQ(plan.info().raster, schedule::Raster::along_n);
+  EXPECT_EQ(plan.info().swizzle, 3);
+  EXPECT_EQ(plan.info().grid_ctas, 50);
+  EXPECT_EQ(run(plan).arguments.tiles.cluster_m, 2u);
+  Options stages;
+  stages.stages = 4;
+  EXPECT_EQ(planned(p, stages).info().stages, 4);
+  stages.stages = 3;
+  expect_refused(p, stages, "stages.value", "nearest legal: 4");
+  expect_refused(p, tiled(192, 256), "tile.built", "nearest legal: 128x256");
+  o = tiled(128, 128);
+  o.cluster = Shape2{2, 1};
+  expect_refused(p, o, "cluster.built", "nearest legal: 1x1");
+  o = {};
+  o.load = LoadKind::copy;
+  expect_refused(p, o, "tile.built", "bulk loads");
+  o = {};
+  o.splits = 2;
+  expect_refused(p, o, "splits.value", "nearest legal: 1");
+  o = {};
+  o.pipeline = PipelineKind::async;
+  expect_refused(p, o, "pipeline.built", "async");
+  o = {};
+  o.static_shape = true;
+  expect_refused(p, o, "shape.static", "dynamic");
+  o = {};
+  o.max_sms = 1;
+  o.cluster = Shape2{2, 1};
+  expect_refused(p, o, "cluster.resident", "1 multiprocessors");
+}
+
+TEST(TensorPlan, shares_b_between_two_ctas_in_long_runs_of_bytes) {
+  const Problem p = tensor_problem(DType::s8, DType::s32, 8192, 8192, 8192);
+  EXPECT_EQ(planned(p).info().cluster, (Shape2{2, 1}));
+  Options one;
+  one.max_sms = 1;
+  EXPECT_EQ(planned(p, one).info().cluster, (Shape2{1, 1}));
+  EXPECT_EQ(planned(tensor_problem(DType::s8, DType::s32, 4096, 4096, 4096)).info().cluster, (Shape2{1, 1}));
+}
+
+TEST(TensorPlan, refuses_types_layouts_and_addresses_by_rule) {
+  Problem p = tensor_problem(kBf16, DType::f16);
+  expect_refused(p, {}, "type.d_tensor", "nearest legal: bf16");
+  p = tensor_problem(DType::tf32, kBf16);
+  expect_refused(p, {}, "type.d_tensor", "nearest legal: f32");
+  p = tensor_problem(DType::s8, DType::f16);
+  expect_refused(p, {}, "type.d_tensor", "nearest legal: s32");
+  p = tensor_problem(kBf16, kBf16);
+  p.b.type = DType::f16;
+  expect_refused(p, {}, "type.ab", "nearest legal: bf16");
+  p.b.type = DType::e4m3;
+  expect_refused(p, {}, "type.ab", "nearest legal: bf16");
+  p = tensor_problem(kBf16, kBf16);
+  p.beta = 1;
+  p.c.type = kF32;
+  expect_refused(p, {}, "type.c_tensor", "nearest legal: bf16");
+  p.c.type = kBf16;
+  p.c.layout = Layout::column_major;
+  expect_refused(p, {}, "layout.c", "row_major");
+  for (const DType type : {DType::tf32, DType::s8}) {
+    p = tensor_problem(type, type == DType::s8 ? DType::s32 : kF32);
+    p.a.layout = Layout::column_major;
+    expect_refused(p, {}, "layout.k_major", "nearest legal: row_major");
+  }
+  p = tensor_problem(kBf16, kBf16, 512, 768, 1001);
+  expect_refused(p, {}, "load.tma", "A: leading dimension 1001 of 2 bytes");
+  expect_refused(p, {}, "load.tma", "nearest legal: 1008");
+  p.a.ld = 1008;
+  expect_refused(p, {}, "load.tma", "B: leading dimension 1001");
+  p = tensor_problem(DType::s8, DType::s32);
+  p.b.alignment = 8;
+  expect_refused(p, {}, "load.tma", "B: base aligned to 8");
+  p = tensor_problem(DType::tf32, kF32);
+  p.l = 2;
+  p.a.batch_stride = 512 * 1024 + 1;
+  expect_refused(p, {}, "load.tma", "batch stride 524289 of 4 bytes");
+  p = tensor_problem(kBf16, kBf16, 512, 767);
+  Options o;
+  o.store = StoreKind::tma;
+  expect_refused(p, o, "store.tma", "rows of 767 elements");
+  Target other = fake_gpu();
+  other.capability = 100;
+  const Expected<Plan> plan = plan_on(other, tensor_problem(kBf16, kBf16), {});
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().rule, std::string("device.gpu"));
+}
+
+TEST(TensorPlan, device_scales_are_refused_and_host_scales_multiply) {
+  Problem p = tensor_problem(kBf16, kBf16);
+  p.scale_a = 2, p.scale_b = 3, p.scale_d = 0.5f;
+  EXPECT_EQ(run(planned(p)).arguments.alpha, 3.0f);
+  Buffers buffers = fake_buffers();
+  buffers.scale_d = reinterpret_cast<const float*>(0x600000);
+  const Status refused = planned(p).run(buffers);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->rule, std::string("scale.device"));
+}
+
+TEST(TensorPlan, the_emulated_chip_gives_each_cta_three_tiles) {
+  const Plan plan = planned(tensor_problem(kBf16, kBf16, 512, 768, 64), tiled(64, 128), fake_emulator());
+  EXPECT_EQ(plan.info().tiles, 48);
+  EXPECT_EQ(plan.info().grid_ctas, 16);
+}
+
+}  // namespace
+}  // namespace tilewright::testing

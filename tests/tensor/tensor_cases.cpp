@@ -1,0 +1,169 @@
+#include "tests/tensor/tensor_cases.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+#include "tests/kernels/text.h"
+
+namespace tilewright::testing {
+namespace {
+
+using kernels::TensorKernelId;
+
+constexpr bool k = true;
+constexpr bool m = false, n = false;
+#define TILEWRIGHT_TENSOR_KERNEL(tm, tn, a, b, d, ka, kb, cm, cn) \
+  TensorKernelId{tm, tn, DType::a, DType::b, DType::d, ka, kb, cm, cn},
+constexpr TensorKernelId kIds[] = {
+#include "src/tensor_kernels.def"
+};
+#undef TILEWRIGHT_TENSOR_KERNEL
+
+Operand operand(DType type, bool row_major) {
+  return {.type = type, .layout = row_major ? Layout::row_major : Layout::column_major};
+}
+
+Shape2 flip_if(bool exchanged, int m_extent, int n_extent) {
+  return exchanged ? Shape2{n_extent, m_extent} : Shape2{m_extent, n_extent};
+}
+
+constexpr DType kTypes[] = {DType::bf16, DType::f16, DType::tf32, DType::s8, DType::u8};
+DType output_of(DType type) {
+  return bits_of(type) == 8 ? DType::s32 : type == DType::tf32 ? DType::f32 : type;
+}
+
+}  // namespace
+
+std::span<const TensorKernelId> tensor_kernel_ids() { return kIds; }
+
+GemmCase tensor_case(const TensorKernelId& id, const char* name, int64_t rows, int64_t columns, int64_t depth,
+                     bool exchanged) {
+  GemmCase c;
+  c.name = name;
+  Problem& p = c.problem;
+  p.m = exchanged ? columns : rows;
+  p.n = exchanged ? rows : columns;
+  p.k = depth;
+  // A kernel's A is the problem's A, or its B transposed.
+  p.a = exchanged ? operand(id.b, id.k_major_b) : operand(id.a, id.k_major_a);
+  p.b = exchanged ? operand(id.a, !id.k_major_a) : operand(id.b, !id.k_major_b);
+  p.c = p.d = operand(id.d, !exchanged);
+  pad_for_bulk(p);
+  c.options.tile = flip_if(exchanged, id.tile_m, id.tile_n);
+  c.options.cluster = flip_if(exchanged, id.cluster_m, id.cluster_n);
+  return c;
+}
+
+const TensorKernelId& small_kernel(DType a, DType d) {
+  const TensorKernelId* best = nullptr;
+  for (const TensorKernelId& id : kIds)
+    if (id.a == a && id.b == a && id.d == d && id.k_major_a && id.k_major_b &&
+        id.cluster_m * id.cluster_n == 1 &&
+        (best == nullptr || id.tile_m * id.tile_n < best->tile_m * best->tile_n))
+      best = &id;
+  return *best;
+}
+
+std::vector<GemmCase> tensor_kernel_cases() {
+  std::vector<GemmCase> cases;
+  for (const TensorKernelId& id : kIds) {
+    const bool exchanged = cases.size() % 2 == 1;
+    const int64_t tile_k = kernels::tensor_tile_k(id), number = static_cast<int64_t>(cases.size());
+    GemmCase c = tensor_case(id, "", id.tile_m + 5 + number % 7, id.tile_n + 24, 2 * tile_k + 3, exchanged);
+    c.name = text("kernel ", kernels::tensor_kernel_name(id));
+    c.data = Data::normal;
+    c.seed = static_cast<uint64_t>(number);
+    c.options.max_sms = 2;
+    cases.push_back(std::move(c));
+  }
+  return cases;
+}
+
+std::vector<GemmCase> tensor_edge_cases() {
+  std::vector<GemmCase> cases;
+  const auto add = [&](const TensorKernelId& id, int64_t rows, int64_t columns, int64_t depth) {
+    const bool exchanged = cases.size() % 3 == 2 && rows > 1;  // a single column of D is a row, too
+    GemmCase c = tensor_case(id, "", rows, columns, depth, exchanged);
+    c.name = text("edge ", kernels::tensor_kernel_name(id), ' ', rows, " x ", columns, " x ", depth);
+    c.problem.beta = cases.size() % 4 == 1 ? 2.0f : 0.0f;
+    c.options.max_sms = 1;
+    cases.push_back(std::move(c));
+  };
+  for (const DType type : kTypes) {
+    const TensorKernelId& id = small_kernel(type, output_of(type));
+    const int64_t tile = kernels::tensor_tile_k(id), mma = tile / 4;
+    for (const int64_t depth :
+         {int64_t{0}, int64_t{1}, mma - 1, mma, mma + 1, tile - 1, tile, tile + 1, 2 * tile, 9 * tile + 1})
+      add(id, 70, 136, depth);
+  }
+  const TensorKernelId& id = small_kernel(DType::bf16, DType::bf16);
+  for (const int64_t rows : {0, 1, 2, 7, 8, 9, 15, 16, 17, 63, 64, 65, 128, 129}) add(id, rows, 72, 70);
+  for (const int64_t columns : {0, 1, 2, 7, 8, 9, 16, 63, 64, 65, 72, 127, 128, 129, 136, 256})
+    add(id, 33, columns, 70);
+  const TensorKernelId& wide = small_kernel(DType::s8, DType::s32);
+  for (const int64_t columns : {1, 3, 4, 5, 31, 32, 33, 36}) add(wide, 33, columns, 130);
+  // A single row or column has no leading dimension, and either order.
+  for (const TensorKernelId* one : {&id, &wide}) {
+    add(*one, 1, 1, 1);
+    add(*one, 1, 130, 64);
+    add(*one, 130, 1, 64);
+  }
+  return cases;
+}
+
+std::vector<GemmCase> tensor_value_cases() {
+  std::vector<GemmCase> cases;
+  const auto add = [&](const char* name, DType a, DType d, int64_t depth, const auto& change) {
+    for (const bool exchanged : {false, true}) {
+      GemmCase c = tensor_case(small_kernel(a, d), name, 70, 136, depth, exchanged);
+      c.options.max_sms = 1;
+      change(c);
+      cases.push_back(std::move(c));
+    }
+  };
+  for (const DType type : kTypes)
+    for (const Data data : {Data::integers, Data::specials, Data::ones, Data::codes})
+      add("data", type, output_of(type), 150, [&](GemmCase& c) { c.data = data; });
+  // C19: sums above 2^24, where FP32 has no odd numbers.
+  const auto full = [](int64_t, int64_t, int64_t) { return 255.0; };
+  const auto with_one = [](int64_t, int64_t row, int64_t column) {
+    return row == 3 || column == 3 ? 1.0 : 255.0;
+  };
+  add("u8 above 2^24", DType::u8, DType::s32, 700,
+      [&](GemmCase& c) { c.a_value = full, c.b_value = with_one; });
+  const auto least = [](int64_t, int64_t, int64_t) { return -128.0; };
+  add("s8 above 2^24", DType::s8, DType::s32, 1100, [&](GemmCase& c) { c.a_value = c.b_value = least; });
+  add("s8, factors are exact", DType::s8, DType::s32, 1100, [&](GemmCase& c) {
+    c.a_value = c.b_value = least;
+    c.problem.alpha = 3, c.problem.beta = -2;
+    c.c_value = [](int64_t, int64_t row, int64_t column) {
+      return 20000001.0 + static_cast<double>(row - column);
+    };
+  });
+  add("s8, results clamp", DType::s8, DType::s32, 64, [&](GemmCase& c) { c.problem.alpha = 1e7f; });
+  add("s8, results round to even", DType::s8, DType::s32, 64, [&](GemmCase& c) { c.problem.alpha = 0.5f; });
+  add("s8 to f32", DType::s8, DType::f32, 200, [&](GemmCase& c) { c.problem.alpha = 0.0123f; });
+  add("s8 to f32 with C", DType::s8, DType::f32, 200,
+      [&](GemmCase& c) { c.problem.alpha = 0.0123f, c.problem.beta = -1.5f; });
+  // f16 overflows to infinity.
+  add("f16 overflow", DType::f16, DType::f16, 300, [&](GemmCase& c) {
+    c.a_value = c.b_value = [](int64_t, int64_t row, int64_t) { return row % 2 == 0 ? 16.0 : -16.0; };
+  });
+  // A row of A that is NaN leaves the rows beside it alone.
+  add("a row of NaN", DType::bf16, DType::bf16, 33, [&](GemmCase& c) {
+    c.a_value = [](int64_t, int64_t row, int64_t) {
+      return row == 3 ? std::numeric_limits<double>::quiet_NaN() : 0.5;
+    };
+  });
+  // C16: with alpha = 0 operands do not matter; with beta = 0 C does not.
+  for (const bool device : {false, true})
+    for (const DType type : {DType::bf16, DType::s8})
+      add("zero alpha", type, output_of(type), 64,
+          [&](GemmCase& c) { c.problem.alpha = 0, c.problem.beta = 0.5f, c.device_scalars = device; });
+  add("zero beta on the device", DType::f16, DType::f32, 64,
+      [&](GemmCase& c) { c.problem.alpha = 2, c.problem.beta = 0, c.device_scalars = true; });
+  return cases;
+}
+
+}  // namespace tilewright::testing

@@ -1,0 +1,136 @@
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "tests/kernels/covering_array.h"
+#include "tests/kernels/text.h"
+#include "tests/tensor/tensor_cases.h"
+
+namespace tilewright::testing {
+namespace {
+
+using kernels::TensorKernelId;
+
+// The first four belong to a kernel and depend on each other.
+enum Axis : size_t {
+  kTypes,
+  kMajors,
+  kTile,
+  kCluster,
+  kSize,
+  kPadding,
+  kOffset,
+  kBatches,
+  kFactors,
+  kData,
+  kOrder,
+  kSms,
+  kLayoutD,
+  kAxes
+};
+constexpr std::array<int, kAxes - kSize> kFreeLevels{5, 3, 3, 3, 6, 5, 3, 2, 2};
+
+/// Numbers the different values of a property of the kernels.
+class Levels {
+ public:
+  int of(int value) { return numbers_.emplace(value, static_cast<int>(numbers_.size())).first->second; }
+
+ private:
+  std::map<int, int> numbers_;
+};
+
+std::vector<Row> kernel_rows() {
+  Levels types, tiles;
+  std::vector<Row> rows;
+  for (const TensorKernelId& id : tensor_kernel_ids()) {
+    const int type = (static_cast<int>(id.a) * 16 + static_cast<int>(id.b)) * 16 + static_cast<int>(id.d);
+    rows.push_back({types.of(type), 2 * id.k_major_a + id.k_major_b, tiles.of(1000 * id.tile_m + id.tile_n),
+                    id.cluster_m * id.cluster_n - 1});
+  }
+  return rows;
+}
+
+/// (rows, columns, K) for a tile.
+std::array<int64_t, 3> size_of(const TensorKernelId& id, int level) {
+  const int64_t m = id.tile_m, n = id.tile_n, k = kernels::tensor_tile_k(id);
+  switch (level) {
+    case 0:
+      return {m + 1, n + 40, k + k / 2};
+    case 1:
+      return {2 * m, n, 2 * k};
+    case 2:
+      return {5, n + 8, 7};
+    case 3:
+      return {2 * m - 7, 40, 3 * k + 5};
+    default:
+      return {m + 16, 33, k};
+  }
+}
+
+void set_padding(GemmCase& c, int level) {
+  Problem& p = c.problem;
+  const auto line = [](const Operand& o, int64_t rows, int64_t columns) {
+    return o.layout == Layout::row_major ? columns : rows;
+  };
+  if (level == 0) p.c.ld = p.d.ld = line(p.d, p.m, p.n);  // packed: bulk stores or not, as it comes
+  if (level == 2) {                                       // nothing in pairs
+    pad_for_bulk(p, 1);
+    p.c.ld += 1, p.d.ld += 3;
+  }
+}
+
+void set_batches(GemmCase& c, int level) {
+  if (level == 0) return;
+  c.problem.l = 2;
+  if (level == 2) c.problem.a.batch_stride = c.problem.b.batch_stride = 0;
+}
+
+void set_factors(GemmCase& c, int level) {
+  constexpr std::array<std::array<float, 2>, 6> kFactors{
+      {{1, 0}, {-1.25f, 0}, {0.5f, 2}, {0, 1}, {1.5f, -0.75f}, {1, 1}}};
+  c.problem.alpha = kFactors[static_cast<size_t>(level)][0];
+  c.problem.beta = kFactors[static_cast<size_t>(level)][1];
+  c.device_scalars = level == 4;
+  if (level != 5) return;
+  c.in_place = true;
+  c.problem.c.ld = c.problem.d.ld;
+}
+
+GemmCase covering_case(const TensorKernelId& id, const Row& at, size_t number) {
+  constexpr std::array<Data, 5> kData_{Data::normal, Data::uniform, Data::integers, Data::specials,
+                                       Data::codes};
+  constexpr std::array<GemmCase::Offsets, 3> kOffsets{{{0, 0, 0, 0}, {16, 32, 4, 8}, {48, 16, 8, 4}}};
+  const auto size = size_of(id, at[kSize]);
+  GemmCase c = tensor_case(id, "", size[0], size[1], size[2], at[kLayoutD] == 1);
+  c.name = text("covering ", number, ' ', kernels::tensor_kernel_name(id));
+  set_padding(c, at[kPadding]);
+  c.offset = kOffsets[static_cast<size_t>(at[kOffset])];
+  set_batches(c, at[kBatches]);
+  set_factors(c, at[kFactors]);
+  c.data = kData_[static_cast<size_t>(at[kData])];
+  if (at[kOrder] > 0) {
+    c.options.raster = at[kOrder] == 1 ? schedule::Raster::along_m : schedule::Raster::along_n;
+    c.options.swizzle = at[kOrder];
+  }
+  if (at[kSms] == 1) c.options.max_sms = id.cluster_m * id.cluster_n;
+  c.seed = number;
+  return c;
+}
+
+}  // namespace
+
+std::vector<GemmCase> tensor_covering_cases() {
+  const std::vector<Row> rows = kernel_rows();
+  std::vector<Row> different = rows;
+  std::sort(different.begin(), different.end());
+  different.erase(std::unique(different.begin(), different.end()), different.end());
+  std::vector<GemmCase> cases;
+  for (const Row& row : covering_array(different, {kFreeLevels.begin(), kFreeLevels.end()})) {
+    const Row kernel(row.begin(), row.begin() + kSize);
+    const auto found = std::find(rows.begin(), rows.end(), kernel) - rows.begin();
+    cases.push_back(covering_case(tensor_kernel_ids()[static_cast<size_t>(found)], row, cases.size()));
+  }
+  return cases;
+}
+
+}  // namespace tilewright::testing

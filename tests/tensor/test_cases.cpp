@@ -1,0 +1,77 @@
+// The tensor-core kernels of the pipeline API on the emulated machine, element by element and bit by bit.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <set>
+#include <string>
+
+#include "tests/kernels/checks.h"
+#include "tests/kernels/emulated_machine.h"
+#include "tests/tensor/tensor_cases.h"
+
+namespace tilewright::testing {
+namespace {
+
+/// Processes that share the covering array.
+constexpr int kShards = 6;
+
+class TensorShard : public ::testing::TestWithParam<int> {
+ protected:
+  /// Every kShards-th case, once.
+  std::set<std::string> run(std::vector<GemmCase> cases) {
+    EmulatedMachine machine;
+    std::set<std::string> kernels;
+    for (size_t i = static_cast<size_t>(GetParam()); i < cases.size(); i += kShards) {
+      cases[i].runs = 1;
+      const CaseResult result = expect_passes(cases[i], machine);
+      // Without a product the order of A and B decides nothing.
+      const bool named = cases[i].name.find(result.info.kernel) != std::string::npos;
+      EXPECT_TRUE(named || cases[i].problem.alpha == 0) << cases[i].name << " ran " << result.info.kernel;
+      EXPECT_EQ(result.info.path, "wgmma");
+      kernels.insert(result.info.kernel);
+    }
+    return kernels;
+  }
+};
+
+TEST_P(TensorShard, all_pairs_of_options_meet) { run(tensor_covering_cases()); }
+
+TEST_P(TensorShard, every_kernel_is_planned_and_right) {
+  const size_t count = (tensor_kernel_ids().size() + kShards - 1 - static_cast<size_t>(GetParam())) / kShards;
+  EXPECT_EQ(run(tensor_kernel_cases()).size(), count);
+}
+
+TEST_P(TensorShard, sizes_around_the_edges) {
+  EmulatedMachine machine;
+  std::vector<GemmCase> cases = tensor_edge_cases();
+  for (size_t i = static_cast<size_t>(GetParam()); i < cases.size(); i += kShards) {
+    cases[i].runs = i % 5 == 0 ? 2 : 1;
+    expect_passes(cases[i], machine);
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Kernels, TensorShard, ::testing::Range(0, kShards));
+
+TEST(TensorCases, values_with_known_answers) {
+  EmulatedMachine machine;
+  const std::vector<GemmCase> cases = tensor_value_cases();
+  expect_all_pass(cases, machine);
+  std::printf("values: %zu cases\n", cases.size());
+}
+
+// Every output is written by 64-bit offsets: the persistent loop wraps its ring and works on several tiles a
+// CTA.
+TEST(TensorCases, rings_wrap_and_ctas_have_several_tiles) {
+  EmulatedMachine machine;
+  const auto& id = small_kernel(DType::f16, DType::f16);
+  GemmCase c =
+      tensor_case(id, "several tiles", 4 * id.tile_m, 2 * id.tile_n, 12 * kernels::tensor_tile_k(id));
+  c.options.max_sms = 1;
+  const CaseResult result = expect_passes(c, machine);
+  EXPECT_EQ(result.info.tiles, 8);
+  EXPECT_EQ(result.info.grid_ctas, 1);
+  EXPECT_GT(machine.statistics().most_barrier_phases, 8u);
+  EXPECT_EQ(machine.statistics().count(emulator::Op::wgmma), 8u * 12 * 4 * id.tile_m / 64);
+}
+
+}  // namespace
+}  // namespace tilewright::testing
