@@ -1,32 +1,27 @@
 // D = SiLU(A G) * (A U): two products of the same A, combined in registers, nothing in between in memory.
 //
-// Two pipelines with reusable accumulators share a block: each has its own stages, and both results are ready
-// when the epilogue runs.
+// One pipeline with two matrices B: a stage holds a tile of A and one of each, and the epilogue gets both
+// results at once.
 #include "examples/common/machine.h"
 
 using namespace tilewright;
 using namespace tilewright::blas;
 
-using MM =
-    decltype(Size<64, 64, 64>() + Precision<bf16, bf16, float>() + BlockDim<128>() + MaxAlignment() +
-             WithPipeline() + EnableInputStreaming() + SM<900, arch_specific>() + RequirePath<path::wgmma>());
+using MM = decltype(Size<64, 64, 64>() + Precision<bf16, bf16, float>() + BlockDim<128>() + MaxAlignment() +
+                    Products<2>() + WithPipeline() + EnableInputStreaming() + SM<900, arch_specific>() +
+                    RequirePath<path::wgmma>());
 
 template <class DTensor, class DevicePipeline>
 TILEWRIGHT_GLOBAL void TILEWRIGHT_LAUNCH_BOUNDS(DevicePipeline::max_threads_per_block)
-    gated_mlp(DTensor d, const TILEWRIGHT_GRID_CONSTANT DevicePipeline gate_pipeline,
-              const TILEWRIGHT_GRID_CONSTANT DevicePipeline up_pipeline) {
+    gated_mlp(DTensor d, const TILEWRIGHT_GRID_CONSTANT DevicePipeline pipeline) {
   TILEWRIGHT_SHARED(shared, DevicePipeline::buffer_alignment());
-  auto gate_tile = gate_pipeline.get_tile(shared, blockIdx.x, blockIdx.y);
-  auto up_tile = up_pipeline.get_tile(shared + DevicePipeline::scratch_offset(), blockIdx.x, blockIdx.y);
-  auto gate = gate_tile.get_accumulator();
-  auto up = up_tile.get_accumulator();
-  gate_tile.execute(gate);
-  up_tile.execute(up);
-  if (!up.is_thread_active()) return;
-  const auto gates = gate.get_results();
-  auto results = up.get_results();
-  results.for_each([&](int i, float& value) { value *= gates[i] / (1 + expf(-gates[i])); });
-  up.partition_and_copy(results, get_tile(d, MM::c_shape, blockIdx.x, blockIdx.y));
+  auto tile = pipeline.get_tile(shared, blockIdx.x, blockIdx.y);
+  tile.execute([&](auto& gate, auto& up) {
+    const auto gates = gate.get_results();
+    auto results = up.get_results();
+    results.for_each([&](int i, float& value) { value *= gates[i] / (1 + expf(-gates[i])); });
+    up.partition_and_copy(results, get_tile(d, MM::c_shape, blockIdx.x, blockIdx.y));
+  });
 }
 
 int main() {
@@ -37,16 +32,13 @@ int main() {
   example::fill_random(u, 3);
 
   const auto tensor_a = make_gmem_tensor<row_major>(a.data(), m, k, k);
-  const auto gate = example::value_of(
-      make_pipeline<3, MM, reusable_accumulator>(tensor_a, make_gmem_tensor<col_major>(g.data(), k, n, k)));
-  const auto up = example::value_of(
-      make_pipeline<3, MM, reusable_accumulator>(tensor_a, make_gmem_tensor<col_major>(u.data(), k, n, k)));
+  const auto p =
+      example::value_of(suggest_pipeline<MM>(tensor_a, make_gmem_tensor<col_major>(g.data(), k, n, k),
+                                             make_gmem_tensor<col_major>(u.data(), k, n, k)));
   const auto tensor_d = make_gmem_tensor<row_major>(d.data(), m, n, n);
-  using Handle = std::decay_t<decltype(gate.get_device_handle())>;
-  auto config = gate.launch_config(gate.get_grid_dim());
-  config.shared_bytes = Handle::scratch_offset() + up.buffer_size();
-  example::check(launch(gated_mlp<std::decay_t<decltype(tensor_d)>, Handle>, gate, config, tensor_d,
-                        gate.get_device_handle(), up.get_device_handle()));
+  using Handle = std::decay_t<decltype(p.get_device_handle())>;
+  example::check(launch(gated_mlp<std::decay_t<decltype(tensor_d)>, Handle>, p,
+                        p.launch_config(p.get_grid_dim()), tensor_d, p.get_device_handle()));
   example::synchronize();
 
   example::Check result("gated_mlp");

@@ -34,7 +34,7 @@ Strided strided(const OperandView& v, arrangement order) {
   return {v.rows, v.columns, v.row_stride, v.column_stride};
 }
 
-pipeline_status check_extents(const OperandView& v, char name) {
+pipeline_status check_extents(const OperandView& v, const char* name) {
   const struct {
     const char* what;
     int64_t value;
@@ -179,6 +179,25 @@ pipeline_status bind_operands(const OperandView& a, const OperandRules& a_rules,
   return encode_operand(b, b_rules, encode, params.b_map);
 }
 
+pipeline_status bind_second_operand(const OperandView& b, const OperandView& b2, const OperandRules& rules,
+                                    EncodeFunction encode, PipelineParams& params) {
+  OperandRules second = rules;
+  second.name = "B2";
+  if (pipeline_status status = check_operand(b2, second); !status) return status;
+  if (b2.rows != b.rows) {
+    return failure(Code::incompatible_k, "B2 has ", b2.rows, " rows and B ", b.rows, ": both are K");
+  }
+  if (b2.columns != b.columns) {
+    return failure(Code::incompatible_n, "B2 has ", b2.columns, " columns and B ", b.columns, ": both are N");
+  }
+  if (b2.batches != b.batches || (b2.batch_stride == 0) != (b.batch_stride == 0)) {
+    return failure(Code::incompatible_batches, "B2 has ", b2.batches, " matrices and B ", b.batches,
+                   "; both go with the same batches of A");
+  }
+  if (params.k_tiles == 0) return {};
+  return encode_operand(b2, second, encode, params.b2_map);
+}
+
 pipeline_status cluster_grid_error(uint32_t tiles_m, uint32_t tiles_n, uint32_t cluster_m,
                                    uint32_t cluster_n) {
   return failure(Code::cluster_grid_divisibility, tiles_m, " x ", tiles_n,
@@ -189,7 +208,7 @@ pipeline_status cluster_grid_error(uint32_t tiles_m, uint32_t tiles_n, uint32_t 
 
 pipeline_status bind_output(const OperandView& c, Element element, const SlabPlan& plan,
                             EncodeFunction encode, TensorMap& map) {
-  OperandRules rules{'C', element, row_major, 16, {}, true};
+  OperandRules rules{"C", element, row_major, 16, {}, true};
   rules.layout.element_bytes = static_cast<uint32_t>(bytes_of(element));
   rules.layout.width = plan.width;
   rules.layout.swizzle = tiles::detail::swizzle_of_width(plan.width);

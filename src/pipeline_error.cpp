@@ -11,6 +11,8 @@ const char* pipeline_error_string(pipeline_error_code code) {
       return "negative_extent: an extent is below zero";
     case pipeline_error_code::incompatible_k:
       return "incompatible_k: A's columns and B's rows differ";
+    case pipeline_error_code::incompatible_n:
+      return "incompatible_n: the two matrices B have different numbers of columns";
     case pipeline_error_code::incompatible_batches:
       return "incompatible_batches: A and B have different numbers of matrices";
     case pipeline_error_code::extent_out_of_range:

@@ -59,6 +59,10 @@ TEST_F(PipelineMantissa, parts_of_f16) {
   check_run<Halves<23, 128, 64, 64, row_major, col_major, 256>, 2, float, true>(300, 100, 70);
   check_gemm<Halves<23, 64, 32, 64>, 1, float>({.m = 33, .n = 20, .k = 0});
 }
+TEST_F(PipelineMantissa, rows_too_long_to_be_kept) {
+  check_gemm<Halves<23, 64, 8, 64>, 2, float>({.m = 3, .n = 2, .k = mainloop::split_rows_max_k + 1}, 1);
+  check_gemm<Halves<23, 64, 8, 64>, 2, float>({.m = 3, .n = 2, .k = mainloop::split_rows_max_k}, 1);
+}
 TEST_F(PipelineMantissa, zero_extents) {
   check_gemm<Split<23, 64, 32, 32>, 2, float>({.m = 33, .n = 20, .k = 0});
   check_gemm<Split<23, 64, 32, 32>, 2, float>({.m = 0, .n = 20, .k = 5});

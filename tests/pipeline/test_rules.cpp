@@ -41,6 +41,13 @@ const std::map<std::string, Flip>& flips() {
          f.k = 32;
          f.b_arrangement = row_major;
        }},
+      {"wgmma.products",
+       [](Facts& f) {
+         f.a = f.b = f.c = Element::f32;
+         f.mantissa_bits = 23;
+         f.interval = 4;
+         f.products = 2;
+       }},
       {"wgmma.block_dim", [](Facts& f) { f.threads = 384; }},
       {"wgmma.producer", [](Facts& f) { f.threads = 1024; }},
       {"wgmma.tile_m", [](Facts& f) { f.m = 192; }},
@@ -79,6 +86,7 @@ const std::map<std::string, Flip>& flips() {
          f.a = f.b = f.c = Element::f16;
          f.interval = 4;
        }},
+      {"mma_sync.products", [](Facts& f) { f.products = 2; }},
       {"mma_sync.cluster", [](Facts& f) { f.cluster_n = 2; }},
       {"mma_sync.block_dim", [](Facts& f) { f.threads = 100; }},
       {"mma_sync.producer", [](Facts& f) { f.threads = 928; }},
@@ -102,6 +110,7 @@ const std::map<std::string, Flip>& flips() {
       {"simt.type", [](Facts& f) { f.is_complex = true; }},
       {"simt.precision", [](Facts& f) { f.a = Element::f64; }},
       {"simt.mantissa_bits", [](Facts& f) { f.mantissa_bits = 23; }},
+      {"simt.products", [](Facts& f) { f.products = 2; }},
       {"simt.block_dim", [](Facts& f) { f.threads = 256; }},
       {"simt.tile_m", [](Facts& f) { f.m = 96; }},
       {"simt.tile_n", [](Facts& f) { f.n = 64; }},

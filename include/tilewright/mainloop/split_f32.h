@@ -89,6 +89,29 @@ struct RowScale {
   }
 };
 
+/// The largest of `Lanes` neighbouring lanes, for each of them. All lanes of the warp.
+template <uint32_t Lanes>
+TILEWRIGHT_DEVICE uint32_t largest_of_lanes(uint32_t largest) {
+  TILEWRIGHT_UNROLL
+  for (uint32_t step = 1; step < Lanes; step *= 2) {
+    const uint32_t other = arch::shuffle_xor(largest, step);
+    largest = other > largest ? other : largest;
+  }
+  return largest;
+}
+
+/// Notes that a line, a row of a batch, has an infinity or a NaN; zero stands for it.
+TILEWRIGHT_DEVICE float flag_special(const SplitOperand& o, uint64_t line) {
+  arch::atomic_exchange(&o.flags[line], 1u);
+  arch::atomic_exchange(o.any, 1u);
+  return 0;
+}
+
+/// Where the largest element of a line is kept.
+TILEWRIGHT_DEVICE uint64_t padded_line(const SplitOperand& o, uint64_t line) {
+  return line / o.rows * o.padded_rows + line % o.rows;
+}
+
 /// The pass before SplitTile where parts are scaled.
 struct LargestTile : RepackTile<SplitOperand> {
   /// Four neighbouring lanes share a row.
@@ -101,11 +124,7 @@ struct LargestTile : RepackTile<SplitOperand> {
       const uint32_t magnitude = is_finite(x) ? arch::float_bits(x) & 0x7FFFFFFFu : 0;
       largest = magnitude > largest ? magnitude : largest;
     }
-    TILEWRIGHT_UNROLL
-    for (uint32_t step = 1; step < 4; step *= 2) {
-      const uint32_t other = arch::shuffle_xor(largest, step);
-      largest = other > largest ? other : largest;
-    }
+    largest = largest_of_lanes<4>(largest);
     if (thread % 4 == 0 && row + r < o.rows) {
       arch::atomic_max(&o.largest[static_cast<uint64_t>(batch) * o.padded_rows + row + r], largest);
     }
@@ -145,10 +164,7 @@ struct SplitTile : RepackTile<SplitOperand> {
  private:
   TILEWRIGHT_DEVICE float finite(uint32_t r, uint32_t kk, uint64_t line) const {
     const float x = at(r, kk);
-    if (is_finite(x)) return x;
-    arch::atomic_exchange(&o.flags[line], 1u);
-    arch::atomic_exchange(o.any, 1u);
-    return 0;
+    return is_finite(x) ? x : flag_special(o, line);
   }
 };
 

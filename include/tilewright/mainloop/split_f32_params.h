@@ -19,6 +19,9 @@ struct SplitOperand {
   uint32_t padded_rows;          // whole tiles
 };
 
+/// The longest row, in elements of whole K tiles, that a block of the kernel for contiguous rows can keep.
+inline constexpr uint32_t split_rows_max_k = 8192;
+
 struct SplitParams {
   SplitOperand operand[2];
 };

@@ -85,22 +85,21 @@ struct WgmmaTile {
   TILEWRIGHT_DEVICE static void issue(Register (&d)[kRegisters], const Descriptors& descriptors,
                                       uint32_t stage, int part, int first, bool accumulate) {
     constexpr OperandLayout la = Config::kLayoutA, lb = Config::kLayoutB;
-    const auto row = static_cast<uint32_t>(part / Config::kPlan.parts_n * 64);
-    const auto column = static_cast<uint32_t>(part % Config::kPlan.parts_n * Config::kPlan.part_n);
-    const uint32_t start = stage * Config::kPlan.stage_bytes;
-    constexpr int kProducts = Config::kShape.splits == 2 ? 3 : 1;
+    const auto [row, column, product] = Config::part_of(part);
+    const uint32_t start = stage * Config::kPlan.stage_bytes, start_b = start + product * lb.bytes;
+    constexpr int kTerms = Config::kShape.splits == 2 ? 3 : 1;
     TILEWRIGHT_UNROLL
-    for (int product = kProducts - 1; product >= 0; --product) {
+    for (int term = kTerms - 1; term >= 0; --term) {
       // Which MMA of a row is the first of the operand's part: high high, high low, low high.
-      const int low_a = product == 2 ? kMmas : 0, low_b = product == 1 ? kMmas : 0;
+      const int low_a = term == 2 ? kMmas : 0, low_b = term == 1 ? kMmas : 0;
       TILEWRIGHT_UNROLL
       for (int i = 0; i < Count; ++i) {
         const auto k_a = static_cast<uint32_t>(low_a + first + i);
         const auto k_b = static_cast<uint32_t>(low_b + first + i);
         arch::wgmma<Config::kPlan.part_n, typename Config::A, typename Config::B, Config::kOptions>(
             d, arch::advance_descriptor(descriptors.a, start + la.offset(row, k_a)),
-            arch::advance_descriptor(descriptors.b, start + lb.offset(column, k_b)),
-            accumulate || product + 1 < kProducts || i > 0);
+            arch::advance_descriptor(descriptors.b, start_b + lb.offset(column, k_b)),
+            accumulate || term + 1 < kTerms || i > 0);
       }
     }
   }
@@ -109,12 +108,11 @@ struct WgmmaTile {
   TILEWRIGHT_DEVICE static void issue_first(float (&d)[kRegisters], const Descriptors& descriptors,
                                             uint32_t stage, int part) {
     constexpr OperandLayout la = Config::kLayoutA, lb = Config::kLayoutB;
-    const auto row = static_cast<uint32_t>(part / Config::kPlan.parts_n * 64);
-    const auto column = static_cast<uint32_t>(part % Config::kPlan.parts_n * Config::kPlan.part_n);
-    const uint32_t start = stage * Config::kPlan.stage_bytes;
+    const auto [row, column, product] = Config::part_of(part);
+    const uint32_t start = stage * Config::kPlan.stage_bytes, start_b = start + product * lb.bytes;
     arch::wgmma_overwrite<Config::kPlan.part_n, typename Config::A, typename Config::B, Config::kOptions>(
         d, arch::advance_descriptor(descriptors.a, start + la.offset(row, 0)),
-        arch::advance_descriptor(descriptors.b, start + lb.offset(column, 0)));
+        arch::advance_descriptor(descriptors.b, start_b + lb.offset(column, 0)));
     if constexpr (kMmas > 1) issue<kMmas - 1>(d, descriptors, stage, part, 1, true);
   }
 

@@ -14,18 +14,18 @@ inline namespace TILEWRIGHT_MODE {
 namespace mainloop {
 
 /// Parts of 64 rows, one wgmma wide. Elements 2 i and 2 i + 1 of a part are neighbours in a row (PTX ISA,
-/// wgmma register fragments).
-template <class Config>
+/// wgmma register fragments). Parts: those of all products of a tile, or of one.
+template <class Config, int Parts = Config::kPlan.parts_of_product()>
 struct WgmmaFragment {
   using config_type = Config;
   static constexpr int rows = Config::kShape.m, columns = Config::kShape.n;  // of the tile
   static constexpr int threads = Config::kShape.threads;                     // that hold elements
-  static constexpr int parts = Config::kParts;
+  static constexpr int parts = Parts;
   static constexpr int part_size = Config::kPlan.part_n / 2;  // elements of a thread in one part
 
   static constexpr bool stores_pairs = true;  // neighbours together, where memory allows it
 
-  typename Config::Fragment registers;
+  typename Config::Register registers[Parts][Config::kRegisters];
 
   /// Position of element 0 of a part, in the tile. Blocks of a pipeline are one-dimensional. Plain
   /// arithmetic, so that differences of positions fold to constants.

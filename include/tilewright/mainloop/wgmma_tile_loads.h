@@ -53,19 +53,29 @@ struct WgmmaTileConfig {
   static_assert(kPlan.part_n != 0 && kMmas > 0, "wgmma cannot cut the tile into parts");
   static_assert(TileShape.splits == 1 || (TileShape.splits == 2 && kInterval != 0),
                 "operands are whole or of two parts, and sums of the latter are promoted");
+  static_assert(TileShape.products == 1 || TileShape.products == 2, "one matrix B, or two");
   static_assert(tiles::wgmma_interval_fits(kPlan, kInterval),
                 "the promotion interval does not fit the K tile");
 
   /// Accumulators of one thread.
   using Fragment = Register[kParts][kRegisters];
 
+  /// Rows and columns from the first part of a warpgroup to another one, and whose product it belongs to.
+  struct Part {
+    uint32_t row, column, product;
+  };
+  static TILEWRIGHT_HOST_DEVICE constexpr Part part_of(int part) {
+    const int in_product = part % (kPlan.parts_m * kPlan.parts_n);
+    return {static_cast<uint32_t>(in_product / kPlan.parts_n * 64),
+            static_cast<uint32_t>(in_product % kPlan.parts_n * kPlan.part_n),
+            static_cast<uint32_t>(part / (kPlan.parts_m * kPlan.parts_n))};
+  }
   /// First row and column of a part of a warpgroup, in the tile.
   static TILEWRIGHT_DEVICE uint32_t part_row(uint32_t group, int part) {
-    return group % kPlan.groups_m * kRowsOfGroup + static_cast<uint32_t>(part / kPlan.parts_n) * 64;
+    return group % kPlan.groups_m * kRowsOfGroup + part_of(part).row;
   }
   static TILEWRIGHT_DEVICE uint32_t part_column(uint32_t group, int part) {
-    return group / kPlan.groups_m * kColumnsOfGroup +
-           static_cast<uint32_t>(part % kPlan.parts_n * kPlan.part_n);
+    return group / kPlan.groups_m * kColumnsOfGroup + part_of(part).column;
   }
 };
 
@@ -73,6 +83,7 @@ struct WgmmaTileConfig {
 struct WgmmaTileSource {
   const TensorMap* a;
   const TensorMap* b;
+  const TensorMap* b2;       // of the second product, where there is one
   int32_t row, column;       // of the tile's first element, in A's rows and B's columns
   int32_t batch_a, batch_b;  // third coordinate of the maps
 };
@@ -98,9 +109,13 @@ struct WgmmaTileLoads {
       const uint32_t full = ring.full_barrier(at);
       const uint32_t stage = stages + at.stage * Config::kPlan.stage_bytes;
       const auto k = static_cast<int32_t>(kt * Config::kStageK);
-      arch::mbarrier_arrive_expect_tx(full, Config::kLayoutA.bytes + Config::kLayoutB.bytes);
+      constexpr uint32_t kBytesA = Config::kLayoutA.bytes, kBytesB = Config::kLayoutB.bytes;
+      arch::mbarrier_arrive_expect_tx(full, kBytesA + Config::kShape.products * kBytesB);
       load_operand<true>(stage, from.a, full, from.row, k, from.batch_a, a);
-      load_operand<false>(stage + Config::kLayoutA.bytes, from.b, full, from.column, k, from.batch_b, b);
+      load_operand<false>(stage + kBytesA, from.b, full, from.column, k, from.batch_b, b);
+      if constexpr (Config::kShape.products == 2) {
+        load_operand<false>(stage + kBytesA + kBytesB, from.b2, full, from.column, k, from.batch_b, b);
+      }
       at.advance(Config::kStages);
     }
   }

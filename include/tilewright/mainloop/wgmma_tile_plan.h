@@ -27,6 +27,8 @@ struct WgmmaTileShape {
   /// Parts whose sum is an operand, one behind the other in a K tile: k elements each, the high one first.
   /// With two of them products are high x high, high x low and low x high.
   int splits = 1;
+  /// Matrices B that A is multiplied with: a product of each.
+  int products = 1;
 
   /// Elements of a row of an operand in a stage.
   constexpr int stage_k() const { return k * splits; }
@@ -44,7 +46,9 @@ struct WgmmaTilePlan {
   uint32_t stage_bytes = 0;        // A tile and B tile, filled up to a multiple of 1024
   int max_depth = 0;               // stages that fit, barriers included; at most kMaxTileDepth
 
-  constexpr int parts() const { return parts_m * parts_n; }
+  int products = 1;  // of the tile
+  constexpr int parts_of_product() const { return parts_m * parts_n; }
+  constexpr int parts() const { return parts_of_product() * products; }
 };
 
 /// Rows and columns that a block of so many threads computes in whole wgmmas (0: no such block).
@@ -76,7 +80,8 @@ constexpr WgmmaTilePlan wgmma_tile_plan(const WgmmaTileShape& s) {
   WgmmaTilePlan p;
   p.register_limit = wgmma_register_limit(s.threads, true);
   p.shared_register_limit = wgmma_register_limit(s.threads, false);
-  const int bytes = s.m * s.stage_k() * s.bytes_a + s.n * s.stage_k() * s.bytes_b;
+  p.products = s.products;
+  const int bytes = s.m * s.stage_k() * s.bytes_a + s.products * s.n * s.stage_k() * s.bytes_b;
   p.stage_bytes = static_cast<uint32_t>((bytes + kStageAlignment - 1) / kStageAlignment * kStageAlignment);
   const uint32_t fit = kTileSharedLimit / (p.stage_bytes + kStageBarrierBytes);
   p.max_depth = fit < kMaxTileDepth ? static_cast<int>(fit) : kMaxTileDepth;

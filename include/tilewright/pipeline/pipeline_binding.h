@@ -23,7 +23,7 @@ struct OperandView {
 
 /// What the descriptor says about an operand.
 struct OperandRules {
-  char name = 'A';
+  const char* name = "A";
   Element element = Element::none;
   arrangement order = row_major;
   int alignment = 16;           // promised, bytes
@@ -46,9 +46,18 @@ pipeline_status bind_operands(const OperandView& a, const OperandRules& a_rules,
                               const OperandRules& b_rules, uint32_t tile_k, EncodeFunction encode,
                               PipelineParams& params);
 
+/// The map of a second matrix B, which must have the first one's extents. Errors: as check_operands;
+/// incompatible_n, incompatible_k, incompatible_batches.
+pipeline_status bind_second_operand(const OperandView& b, const OperandView& b2, const OperandRules& rules,
+                                    EncodeFunction encode, PipelineParams& params);
+
 /// The error of a tile grid that is not made of whole clusters.
 pipeline_status cluster_grid_error(uint32_t tiles_m, uint32_t tiles_n, uint32_t cluster_m,
                                    uint32_t cluster_n);
+
+/// What A and B may be.
+template <class T>
+concept AnyOperand = AnyTensor<T> || MdspanLike<T>;
 
 template <AnyTensor T>
 OperandView operand_view(const T& t) {

@@ -17,6 +17,7 @@ enum class pipeline_error_code : uint8_t {
   none,
   negative_extent,
   incompatible_k,        // A's columns and B's rows differ
+  incompatible_n,        // the two matrices B of Products<2> differ in their columns
   incompatible_batches,  // A and B have different numbers of matrices
   extent_out_of_range,   // 2^31 or more rows, columns, K or batches
   arrangement_mismatch,  // the contiguous index of an mdspan is not the one that Arrangement names

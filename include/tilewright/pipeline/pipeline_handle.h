@@ -33,6 +33,8 @@ class DevicePipeline {
   using Operands = typename Plan::Operands;
 
   static constexpr int depth = Depth;
+  /// Matrices B, and accumulators that the epilogue gets.
+  static constexpr uint32_t products = facts_of_v<D>.products;
   static constexpr bool has_internal_accumulator = std::is_same_v<Tag, internal_accumulator>;
   /// Whether blocks form clusters, and whether what they have in common is multicast: an operand whose split
   /// would leave less than whole swizzle patterns, or among a number of blocks that is no power of two, is
@@ -51,6 +53,8 @@ class DevicePipeline {
       "them 192 registers a thread with BlockDim<128>, 128 with BlockDim<256>, 32 with BlockDim<512>: "
       "use a smaller tile, or execute(functor) with internal_accumulator");
 
+  static_assert(has_internal_accumulator || products == 1,
+                "a reusable_accumulator holds one product: use execute(functor) with Products<2>");
   static_assert(has_internal_accumulator || !facts_of_v<D>.is_split() ||
                     facts_of_v<D>.split_into != Element::f16,
                 "a reusable_accumulator cannot add products of SplitInto<f16>, whose scales differ from tile "
@@ -119,9 +123,9 @@ class DevicePipeline {
                        void* stream) {
     const Facts& f = facts_of_v<D>;
     const detail::OperandRules rules_a{
-        'A', f.a, f.a_arrangement, f.a_alignment, Config::kLayoutA, Loop::kBulkA, f.is_complex};
+        "A", f.a, f.a_arrangement, f.a_alignment, Config::kLayoutA, Loop::kBulkA, f.is_complex};
     const detail::OperandRules rules_b{
-        'B', f.b, f.b_arrangement, f.b_alignment, Config::kLayoutB, Loop::kBulkB, f.is_complex};
+        "B", f.b, f.b_arrangement, f.b_alignment, Config::kLayoutB, Loop::kBulkB, f.is_complex};
     typename Plan::Params params;
     if constexpr (Operands::kOwns) {
       const pipeline_status checked = detail::check_operands(a, rules_a, b, rules_b);
@@ -143,6 +147,14 @@ class DevicePipeline {
     return {};
   }
 
+  /// Host: the second matrix B, after bind. Errors: as bind_second_operand.
+  pipeline_status bind_second(const detail::OperandView& b, const detail::OperandView& b2) {
+    const Facts& f = facts_of_v<D>;
+    const detail::OperandRules rules{
+        "B", f.b, f.b_arrangement, f.b_alignment, Config::kLayoutB, Loop::kBulkB, f.is_complex};
+    return detail::bind_second_operand(b, b2, rules, encoder(), params_);
+  }
+
   static detail::OperandRules parts_of(detail::OperandRules rules, arrangement order) {
     rules.element = facts_of_v<D>.split_into;
     rules.order = order;
@@ -153,13 +165,16 @@ class DevicePipeline {
   static pipeline_status bind_maps(const detail::OperandView& a, const detail::OperandRules& rules_a,
                                    const detail::OperandView& b, const detail::OperandRules& rules_b,
                                    typename Plan::Params& params) {
-#if defined(TILEWRIGHT_EMULATE)
-    const detail::EncodeFunction encode = encode_for_emulator;
-#else
-    const detail::EncodeFunction encode = encode_for_gpu;
-#endif
     const auto tile_k = static_cast<uint32_t>(facts_of_v<D>.k * facts_of_v<D>.split_parts());
-    return detail::bind_operands(a, rules_a, b, rules_b, tile_k, encode, params);
+    return detail::bind_operands(a, rules_a, b, rules_b, tile_k, encoder(), params);
+  }
+
+  static constexpr detail::EncodeFunction encoder() {
+#if defined(TILEWRIGHT_EMULATE)
+    return encode_for_emulator;
+#else
+    return encode_for_gpu;
+#endif
   }
 
   typename Plan::Params params_;

@@ -10,6 +10,7 @@
 #include "tilewright/arch/stream_memory.h"
 #include "tilewright/config.h"
 #include "tilewright/mainloop/split_f32.h"
+#include "tilewright/mainloop/split_rows.h"
 #include "tilewright/pipeline/descriptor.h"
 #include "tilewright/pipeline/pipeline_binding.h"
 #include "tilewright/pipeline/split_params.h"
@@ -29,6 +30,13 @@ template <class Tile>
 TILEWRIGHT_GLOBAL void TILEWRIGHT_LAUNCH_BOUNDS(mainloop::kRepackThreads)
     split_f32(const TILEWRIGHT_GRID_CONSTANT mainloop::SplitParams params) {
   mainloop::repack_tiles<Tile>(params.operand, arch::shared_address(arch::dynamic_shared_memory()));
+}
+
+/// The same for operands whose rows are contiguous and short, in one pass.
+template <class Part, uint32_t TileK, uint32_t Parts>
+TILEWRIGHT_GLOBAL void TILEWRIGHT_LAUNCH_BOUNDS(mainloop::kRepackThreads)
+    split_f32_rows(const TILEWRIGHT_GRID_CONSTANT mainloop::SplitParams params) {
+  mainloop::split_rows<Part, TileK, Parts>(params, arch::shared_address(arch::dynamic_shared_memory()));
 }
 
 /// Owns the parts of A and B. Movable: moving leaves nothing behind.
@@ -61,23 +69,23 @@ class SplitOperands {
   pipeline_status split(void* stream) const {
     if (plan_.bytes == 0) return {};
     using Part = SplitPart<D>;
-    constexpr Facts f = facts_of_v<D>;
-    arch::LaunchConfig config;
-    config.grid = {plan_.blocks, 1, 1};
-    config.block = {mainloop::kRepackThreads, 1, 1};
-    config.shared_bytes = mainloop::kRepackSharedBytes;
-    config.stream = stream;
-    const mainloop::SplitParams params = plan_.bind(parts(), any());
+    constexpr auto kTileK = static_cast<uint32_t>(facts_of_v<D>.k);
+    constexpr auto kParts = static_cast<uint32_t>(facts_of_v<D>.split_parts());
+    const mainloop::SplitParams all = plan_.bind(parts(), any());
+    mainloop::SplitParams tiles = all;
     if constexpr (mainloop::SplitQuad<Part>::kScaled) {
-      config.name = "largest_f32";
-      if (const Status refused = arch::launch(split_f32<mainloop::LargestTile>, config, params))
-        return failed(*refused);
+      mainloop::SplitParams rows = all;
+      for (int i = 0; i < 2; ++i) {
+        const bool one_pass = plan_.has_short_rows(i);
+        (one_pass ? tiles : rows).operand[i].from = nullptr;
+      }
+      const pipeline_status scaled =
+          run("split_f32_rows", split_f32_rows<Part, kTileK, kParts>, rows, stream);
+      if (!scaled) return scaled;
+      const pipeline_status known = run("largest_f32", split_f32<mainloop::LargestTile>, tiles, stream);
+      if (!known) return known;
     }
-    config.name = "split_f32";
-    using Tile =
-        mainloop::SplitTile<Part, static_cast<uint32_t>(f.k), static_cast<uint32_t>(f.split_parts())>;
-    const Status refused = arch::launch(split_f32<Tile>, config, params);
-    return refused ? failed(*refused) : pipeline_status();
+    return run("split_f32", split_f32<mainloop::SplitTile<Part, kTileK, kParts>>, tiles, stream);
   }
 
   /// The parts, as the matrices that TMA reads.
@@ -92,6 +100,22 @@ class SplitOperands {
   }
 
  private:
+  using Kernel = void (*)(mainloop::SplitParams);
+
+  /// Launches a kernel, unless it has nothing to do.
+  pipeline_status run(const char* name, Kernel kernel, const mainloop::SplitParams& params,
+                      void* stream) const {
+    if (params.operand[0].from == nullptr && params.operand[1].from == nullptr) return {};
+    arch::LaunchConfig config;
+    config.grid = {plan_.blocks, 1, 1};
+    config.block = {mainloop::kRepackThreads, 1, 1};
+    config.shared_bytes = mainloop::kRepackSharedBytes;
+    config.stream = stream;
+    config.name = name;
+    const Status refused = arch::launch(kernel, config, params);
+    return refused ? failed(*refused) : pipeline_status();
+  }
+
   static pipeline_status failed(const Error& error) {
     return pipeline_error{pipeline_error_code::cuda, "RequiredMantissaBits: " + error.message};
   }

@@ -19,6 +19,11 @@ struct SplitPlan {
   int64_t row_elements = 0;        // parts of a row of A, and of a column of B
   mainloop::SplitParams params{};  // without the addresses of parts and flags
 
+  /// Whether the rows of A (0) or the columns of B (1) are contiguous and short enough to be read once.
+  bool has_short_rows(int which) const {
+    const mainloop::SplitOperand& o = params.operand[which];
+    return o.k_stride == 1 && o.padded_k <= mainloop::split_rows_max_k;
+  }
   mainloop::SplitParams bind(std::byte* parts, uint32_t* any) const;
   /// A and B as matrices of parts, K contiguous.
   OperandView parts_of_a(const OperandView& given, const std::byte* parts) const;

@@ -117,10 +117,27 @@ class Pipeline {
   template <class A, class B, class... Stream>
   pipeline_status rebind(const A& a, const B& b, const Stream&... stream) {
     static_assert(sizeof...(Stream) <= 1, "rebind(A, B) or rebind(A, B, stream)");
+    static_assert(Handle::products == 1, "Products<2>: rebind(A, B, B2)");
     check_tensors<A, B>();
     void* on = nullptr;
     if constexpr (Handle::Operands::kOwns) ((on = static_cast<void*>(stream)), ...);
     return handle_.bind(detail::operand_view(a), detail::operand_view(b), operands_, on);
+  }
+
+  /// The same with Products<2>. Errors besides: incompatible_n.
+  template <class A, class B, detail::AnyOperand B2, class... Stream>
+  pipeline_status rebind(const A& a, const B& b, const B2& b2, const Stream&...) {
+    static_assert(sizeof...(Stream) <= 1, "rebind(A, B, B2) or rebind(A, B, B2, stream)");
+    static_assert(Handle::products == 2, "a second matrix B belongs to Products<2>");
+    check_tensors<A, B>();
+    check_tensors<A, B2>();
+    Handle handle = handle_;
+    const pipeline_status bound =
+        handle.bind(detail::operand_view(a), detail::operand_view(b), operands_, nullptr);
+    if (!bound) return bound;
+    const pipeline_status second = handle.bind_second(detail::operand_view(b), detail::operand_view(b2));
+    if (second) handle_ = handle;
+    return second;
   }
 
  private:
@@ -188,13 +205,14 @@ struct CheckDepth {
   static constexpr bool ok = true;
 };
 
-template <int Depth, class D, class Tag, class A, class B, class... Stream>
-auto make_checked(const A& a, const B& b, const Stream&... stream) {
+/// More: the second matrix B of Products<2>, a stream, or nothing.
+template <int Depth, class D, class Tag, class A, class B, class... More>
+auto make_checked(const A& a, const B& b, const More&... more) {
   static_assert(std::is_same_v<Tag, internal_accumulator> || std::is_same_v<Tag, reusable_accumulator>,
                 "the accumulator is internal_accumulator or reusable_accumulator");
   using Made = Pipeline<DevicePipeline<D, Depth, Tag>>;
   Made pipeline;
-  const pipeline_status status = pipeline.rebind(a, b, stream...);
+  const pipeline_status status = pipeline.rebind(a, b, more...);
   if (!status) return pipeline_result<Made>(status.error());
   return pipeline_result<Made>(std::move(pipeline));
 }
@@ -221,6 +239,22 @@ auto suggest_pipeline(const A& a, const B& b, const Stream&... stream) {
 template <int Depth, AnyDescription D, class Tag, class A, class B, class... Stream>
 auto make_pipeline(const A& a, const B& b, const Stream&... stream) {
   return suggest_pipeline<Depth, D, Tag>(a, b, stream...);
+}
+
+/// With Products<2>: A B and A B2, B2 of B's extents, arrangement and alignment. The functor of execute()
+/// gets an accumulator of each product, and so does a one-phase epilogue of run().
+template <int Depth, AnyDescription D, class Tag = internal_accumulator, class A, class B,
+          detail::AnyOperand B2, class... Stream>
+auto suggest_pipeline(const A& a, const B& b, const B2& b2, const Stream&... stream) {
+  if constexpr (impl::CheckPipeline<D, A, B>::ok && impl::CheckPipeline<D, A, B2>::ok &&
+                impl::CheckDepth<Depth, D>::ok) {
+    return impl::make_checked<Depth, D, Tag>(a, b, b2, stream...);
+  }
+}
+template <AnyDescription D, class Tag = internal_accumulator, class A, class B, detail::AnyOperand B2,
+          class... Stream>
+auto suggest_pipeline(const A& a, const B& b, const B2& b2, const Stream&... stream) {
+  return suggest_pipeline<impl::PathPlan<D>::max_depth, D, Tag>(a, b, b2, stream...);
 }
 
 /// explain<D>() for these tensors: with the alignment that their compile-time leading dimensions leave.

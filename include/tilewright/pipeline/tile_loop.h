@@ -1,7 +1,7 @@
 // What a TilePipeline asks of the main loop of a path: to bring the operands of a tile and to multiply them.
 //
 //   Config         shape, plan and stages
-//   Held           what a computing thread keeps (Accumulator's Held)
+//   Held           what a computing thread keeps of a product (Accumulator's Held)
 //   kFullArrivals  threads that arrive on a full barrier
 //   kBulkA, B      whether TMA brings the operand
 //   prefetch       one thread, at the start
@@ -39,12 +39,15 @@ template <class TileConfig>
 struct WgmmaTileLoop {
   using Config = TileConfig;
   using Held = mainloop::WgmmaFragment<Config>;
+  /// Of all products.
+  using All = mainloop::WgmmaFragment<Config, Config::kParts>;
   static constexpr uint32_t kFullArrivals = 1;
   static constexpr bool kBulkA = true, kBulkB = true;
 
   TILEWRIGHT_DEVICE static void prefetch(const detail::PipelineParams& p) {
     arch::prefetch_tensor_map(&p.a_map);
     arch::prefetch_tensor_map(&p.b_map);
+    if (Config::kShape.products == 2) arch::prefetch_tensor_map(&p.b2_map);
   }
 
   TILEWRIGHT_DEVICE static void produce(const detail::PipelineParams& p, uint32_t stages,
@@ -54,6 +57,7 @@ struct WgmmaTileLoop {
       const mainloop::WgmmaTileSource from{
           &p.a_map,
           &p.b_map,
+          &p.b2_map,
           static_cast<int32_t>(a.m * static_cast<uint32_t>(Config::kShape.m)),
           static_cast<int32_t>(b.m * static_cast<uint32_t>(Config::kShape.n)),
           static_cast<int32_t>(a.n * p.a_batch_step),
@@ -64,7 +68,7 @@ struct WgmmaTileLoop {
   }
 
   template <class Shadow>
-  TILEWRIGHT_DEVICE static void multiply(Held& held, const detail::PipelineParams& p, uint32_t stages,
+  TILEWRIGHT_DEVICE static void multiply(All& held, const detail::PipelineParams& p, uint32_t stages,
                                          const mainloop::Ring& ring, mainloop::RingPosition& at, Coord, Coord,
                                          bool accumulate, Shadow& shadow) {
     mainloop::WgmmaTile<Config>{stages}.multiply(held.registers, ring, make_releaser(ring), at, p.k_tiles,

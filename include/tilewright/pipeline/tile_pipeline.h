@@ -32,6 +32,15 @@ struct internal_accumulator {};
 struct reusable_accumulator {};
 
 inline namespace TILEWRIGHT_MODE {
+namespace impl {
+
+/// Whether F is a function of the accumulators of so many products.
+template <class F, class Accumulator, uint32_t Products>
+inline constexpr bool takes_accumulators =
+    Products == 1 ? std::is_invocable_v<F&, Accumulator&>
+                  : std::is_invocable_v<F&, Accumulator&, Accumulator&>;
+
+}  // namespace impl
 
 /// Made by get_tile() of the pipeline's handle, once per block; reset_tile() re-points it. Neither copyable
 /// nor movable: pass it by reference.
@@ -49,10 +58,11 @@ class TilePipeline {
     if constexpr (Handle::uses_cluster) arch::cluster_sync();
   }
 
-  /// Computes the tile and calls functor(accumulator) on the computing threads. The functor reads the
-  /// accumulator once, or discards it. All threads of the block.
+  /// Computes the tile and calls functor(accumulator), with Products<2> functor(first, second), on the
+  /// computing threads. The functor reads each accumulator once, or discards it. All threads of the block.
   template <class F>
-  requires std::is_invocable_v<F&, accumulator_type&> TILEWRIGHT_DEVICE void execute(F&& functor) {
+  requires(impl::takes_accumulators<F, accumulator_type, Handle::products>) TILEWRIGHT_DEVICE
+      void execute(F&& functor) {
     static_assert(
         Handle::has_internal_accumulator,
         "a pipeline with a reusable_accumulator computes into the accumulator that get_accumulator() "
@@ -64,13 +74,9 @@ class TilePipeline {
     }
     arch::name_role("compute");
     if constexpr (kReallocate) take_registers();
-    accumulator_type accumulator;
     mainloop::NoShadow shadow;
-    multiply(accumulator, false, shadow);
-    functor(accumulator);
-    accumulator.state_.expect_finished(
-        "the functor of execute() returns without having read or discarded "
-        "the accumulator");
+    multiply_for(functor, shadow,
+                 "the functor of execute() returns without having read or discarded the accumulator");
   }
 
   /// Adds the tile's product to the accumulator, which starts from zero when it is new, cleared or read. All
@@ -206,6 +212,7 @@ class TilePipeline {
                                        uint32_t first, uint32_t step, uint32_t count, uint32_t rank) {
     // Accumulators are made anew for each tile: nothing of the old values is kept beside the packed ones.
     if constexpr (TwoPhaseEpilogue<Epilogue, accumulator_type>) {
+      static_assert(Handle::products == 1, "an epilogue of two phases stores one product");
       auto bound = epilogue.template bind<accumulator_type>(scratch);
       impl::StoreShadow<decltype(bound), Config> shadow(bound);
       TILEWRIGHT_NO_UNROLL
@@ -228,20 +235,52 @@ class TilePipeline {
       for (uint32_t i = first; i < count; i += step) {
         const schedule::TileCoord tile = schedule.tile(i, rank);
         point_at(tile);
-        accumulator_type accumulator;
-        multiply(accumulator, false, shadow);
-        epilogue(accumulator, tile);
-        accumulator.state_.expect_finished(
-            "the epilogue of run() returns without having read or discarded the "
-            "accumulator");
+        multiply_for([&](auto&... results) { epilogue(results..., tile); }, shadow,
+                     "the epilogue of run() returns without having read or discarded the accumulator");
       }
     }
+  }
+
+  /// Multiplies the tile and calls f with its accumulators, which f must have read when it returns.
+  template <class F, class Shadow>
+  TILEWRIGHT_DEVICE void multiply_for(F&& f, Shadow& shadow, const char* unfinished) {
+    if constexpr (Handle::products == 1) {
+      accumulator_type accumulator;
+      multiply(accumulator, false, shadow);
+      f(accumulator);
+      accumulator.state_.expect_finished(unfinished);
+    } else {
+      typename Loop::All all;
+      Loop::multiply(all, handle_.params_, shared_, make_ring(), at_, a_, b_, false, shadow);
+      accumulator_type first, second;
+      take(first, all, 0);
+      take(second, all, 1);
+      f(first, second);
+      first.state_.expect_finished(unfinished);
+      second.state_.expect_finished(unfinished);
+    }
+  }
+  /// One product's accumulators out of all: other names for the same registers.
+  template <class All>
+  TILEWRIGHT_DEVICE void take(accumulator_type& accumulator, const All& all, int product) {
+    using Held = typename Loop::Held;
+    TILEWRIGHT_UNROLL
+    for (int part = 0; part < Held::parts; ++part) {
+      TILEWRIGHT_UNROLL
+      for (int i = 0; i < Config::kRegisters; ++i)
+        accumulator.held_.registers[part][i] = all.registers[product * Held::parts + part][i];
+    }
+    finish(accumulator);
   }
 
   template <class Shadow>
   TILEWRIGHT_DEVICE void multiply(accumulator_type& accumulator, bool accumulate, Shadow& shadow) {
     const auto& p = handle_.params_;
     Loop::multiply(accumulator.held_, p, shared_, make_ring(), at_, a_, b_, accumulate, shadow);
+    finish(accumulator);
+  }
+  TILEWRIGHT_DEVICE void finish(accumulator_type& accumulator) const {
+    const auto& p = handle_.params_;
     accumulator.finish(detail::clipped(p.m, a_.m, Config::kShape.m),
                        detail::clipped(p.n, b_.m, Config::kShape.n));
   }
@@ -250,7 +289,10 @@ class TilePipeline {
     for (uint32_t s = 0; s < Config::kStages; ++s) {
       const uint32_t stage = shared_ + s * Config::kPlan.stage_bytes;
       arch::name_shared(stage, Config::kLayoutA.bytes, "A", static_cast<int>(s));
-      arch::name_shared(stage + Config::kLayoutA.bytes, Config::kLayoutB.bytes, "B", static_cast<int>(s));
+      for (uint32_t i = 0; i < Handle::products; ++i) {
+        arch::name_shared(stage + Config::kLayoutA.bytes + i * Config::kLayoutB.bytes, Config::kLayoutB.bytes,
+                          i == 0 ? "B" : "B2", static_cast<int>(s));
+      }
     }
   }
 

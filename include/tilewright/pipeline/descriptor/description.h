@@ -54,6 +54,7 @@ struct RefuseDuplicate {
   static_assert(!Twice || Kind != K::accumulation, "the operator Accumulation is given twice");
   static_assert(!Twice || Kind != K::mantissa_bits, "the operator RequiredMantissaBits is given twice");
   static_assert(!Twice || Kind != K::split_into, "the operator SplitInto is given twice");
+  static_assert(!Twice || Kind != K::products, "the operator Products is given twice");
   static_assert(!Twice || Kind != K::require_path, "the operator RequirePath is given twice");
   static_assert(!Twice || Kind != K::allow_paths, "the operator AllowPaths is given twice");
 };

@@ -31,6 +31,7 @@ struct Facts {
   int interval = 0;  // MMAs between promotions; 0: fast
   int mantissa_bits = 0;
   Element split_into = Element::tf32;  // with mantissa_bits
+  int products = 1;                    // matrices B
   path required = path::none;
   uint32_t allowed = (1u << path_count) - 1;
 
@@ -63,7 +64,8 @@ struct Facts {
             !k_major_b() && !is_split(),
             cluster_m,
             cluster_n,
-            split_parts()};
+            split_parts(),
+            products};
   }
   /// TMA brings operands whose rows of M or N are contiguous and aligned to 16 bytes.
   constexpr tiles::SimtTileShape simt_shape() const {
@@ -134,6 +136,7 @@ constexpr Facts make_facts() {
   if constexpr (D::template has<K::mantissa_bits>)
     f.mantissa_bits = D::template find<K::mantissa_bits>::value;
   if constexpr (D::template has<K::split_into>) f.split_into = D::template find<K::split_into>::element;
+  if constexpr (D::template has<K::products>) f.products = D::template find<K::products>::value;
   if constexpr (D::template has<K::accumulation>) {
     f.interval = D::template find<K::accumulation>::interval;
   } else if (f.is_split()) {

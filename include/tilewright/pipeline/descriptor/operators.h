@@ -54,6 +54,7 @@ enum class OperatorKind : uint8_t {
   accumulation,
   mantissa_bits,
   split_into,
+  products,
   require_path,
   allow_paths,
 };
@@ -210,6 +211,14 @@ template <class T>
 struct SplitInto : detail::Operator<detail::OperatorKind::split_into> {
   static constexpr Element element = element_of_v<T>;
   static_assert(element == Element::tf32 || element == Element::f16, "SplitInto: tf32 or f16");
+};
+
+/// A is multiplied with N matrices B of one shape: suggest_pipeline(A, B, B2), and an accumulator of each
+/// product for the epilogue. Size is the tile of one product. N: 1 or 2.
+template <int N>
+struct Products : detail::Operator<detail::OperatorKind::products> {
+  static_assert(N == 1 || N == 2, "Products: 1 or 2");
+  static constexpr int value = N;
 };
 
 /// The descriptor runs on this path or does not compile; the message names the rule that is broken.

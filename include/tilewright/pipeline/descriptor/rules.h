@@ -60,7 +60,7 @@ constexpr bool shares_all(const Facts& f) {
   X(wgmma, "wgmma.streaming", "EnableInputStreaming()", f.input_streaming, "no EnableInputStreaming()")       \
   X(wgmma, "wgmma.arch", "SM<900, arch_specific>()", f.sm == 900 && f.modifier == arch_specific, sm_text(f))  \
   X(wgmma, "wgmma.type", "Type<type::real>()", !f.is_complex, "Type<type::complex>()")                        \
-  X(wgmma, "wgmma.mantissa_bits", "RequiredMantissaBits only of float (1 to 23): FP64 is not built yet",      \
+  X(wgmma, "wgmma.mantissa_bits", "RequiredMantissaBits only of float (1 to 23): FP64 is native on mma_sync", \
     f.mantissa_bits == 0 || f.is_split(),                                                                     \
     "RequiredMantissaBits<" + std::to_string(f.mantissa_bits) + ">() of " + precision_text(f))                \
   X(wgmma, "wgmma.precision",                                                                                 \
@@ -75,6 +75,8 @@ constexpr bool shares_all(const Facts& f) {
     "K-major operands (row_major A, col_major B) for tf32 and the 8-bit types; f16, bf16 and float with "     \
     "RequiredMantissaBits may be either",                                                                     \
     is_float16(f.a) || f.is_split() || (f.k_major_a() && f.k_major_b()), arrangement_text(f))                 \
+  X(wgmma, "wgmma.products", "one product with RequiredMantissaBits", f.products == 1 || !f.is_split(),       \
+    "Products<" + std::to_string(f.products) + ">()")                                                         \
   X(wgmma, "wgmma.block_dim", "BlockDim of 128, 256, 512 or 1024 threads: whole warpgroups, a power of two",  \
     detail::is_block_of_warpgroups(f.threads), threads_text(f))                                               \
   X(wgmma, "wgmma.producer", "BlockDim of at most 512 threads: a block of 1024 has no room for the producer " \
@@ -132,6 +134,8 @@ constexpr bool shares_all(const Facts& f) {
     !f.is_complex || detail::mma_sync_has_complex(f.a), precision_text(f))                                    \
   X(mma_sync, "mma_sync.accumulation", "Accumulation<promoted<n>>() only with float accumulators",            \
     f.interval == 0 || f.c == Element::f32, precision_text(f))                                                \
+  X(mma_sync, "mma_sync.products", "one product", f.products == 1,                                            \
+    "Products<" + std::to_string(f.products) + ">()")                                                         \
   X(mma_sync, "mma_sync.cluster", "no BlocksPerCluster of more than one block",                               \
     f.cluster_m * f.cluster_n == 1, cluster_text(f))                                                          \
   X(mma_sync, "mma_sync.block_dim", "BlockDim of whole warps", f.threads % 32 == 0, threads_text(f))          \
@@ -166,6 +170,8 @@ constexpr bool shares_all(const Facts& f) {
     f.a == Element::f32 && f.b == Element::f32 && f.c == Element::f32, precision_text(f))                     \
   X(simt, "simt.mantissa_bits", "no RequiredMantissaBits: FP32 arithmetic has 23 of its own",                 \
     f.mantissa_bits == 0, "RequiredMantissaBits<" + std::to_string(f.mantissa_bits) + ">()")                  \
+  X(simt, "simt.products", "one product", f.products == 1,                                                    \
+    "Products<" + std::to_string(f.products) + ">()")                                                         \
   X(simt, "simt.block_dim", "BlockDim of 128 threads: one warpgroup", f.threads == 128, threads_text(f))      \
   X(simt, "simt.tile_m", "M of 32, 64 or 128", tiles::is_simt_tile_m(f.m),                                    \
     nearest_text("M", f.m, f.m <= 32 ? 32 : f.m <= 64 ? 64 : f.m <= 128 ? 128 : 0))                           \
