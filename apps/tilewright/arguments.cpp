@@ -180,9 +180,17 @@ Status ProblemArguments::set_extents(Problem& p) const {
 }
 
 Status ProblemArguments::set_types(Problem& p) const {
-  const size_t colon = dtype.find(':');
-  const std::string words[] = {dtype.substr(0, colon),
-                               colon == std::string::npos ? dtype : dtype.substr(colon + 1)};
+  const bool fp8_blocks = dtype == "fp8-1x128";
+  const std::string types = fp8_blocks ? "e4m3" : dtype;
+  const Expected<int> scales = scale_mode.empty()
+                                   ? Expected<int>(fp8_blocks ? 2 : 0)
+                                   : parse_word("scale_mode", scale_mode, {"tensor", "row_column", "block"});
+  if (!scales) return scales.error();
+  if (fp8_blocks && *scales != 2) return bad_option("scale_mode", scale_mode, "block, which fp8-1x128 means");
+  p.scale_mode = static_cast<ScaleMode>(*scales);
+  const size_t colon = types.find(':');
+  const std::string words[] = {types.substr(0, colon),
+                               colon == std::string::npos ? types : types.substr(colon + 1)};
   Operand* const operands[] = {&p.a, &p.b};
   for (int i = 0; i < 2; ++i) {
     if (block_scaled()) {
