@@ -8,6 +8,15 @@ namespace {
 
 class PipelineProducts : public OnMachine {};
 
+template <class T>
+TILEWRIGHT_HOST_DEVICE T minus_twice(T value, T other) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return value - 2 * other;
+  } else {
+    return T(static_cast<float>(value) - 2 * static_cast<float>(other));
+  }
+}
+
 /// C = A B - 2 A B2.
 template <class D, class Out>
 struct Difference {
@@ -16,14 +25,7 @@ struct Difference {
   TILEWRIGHT_DEVICE void operator()(Accumulator& first, Accumulator& second, schedule::TileCoord tile) const {
     auto results = first.get_results();
     const auto others = second.get_results();
-    results.for_each([&](int i, auto& value) {
-      using Value = std::remove_cvref_t<decltype(value)>;
-      if constexpr (std::is_arithmetic_v<Value>) {
-        value -= 2 * others[i];
-      } else {
-        value = Value(static_cast<float>(value) - 2 * static_cast<float>(others[i]));
-      }
-    });
+    results.for_each([&](int i, auto& value) { value = minus_twice(value, others[i]); });
     first.partition_and_copy(results, get_tile(out, D::c_shape, tile.m, tile.n, tile.batch));
   }
 };
