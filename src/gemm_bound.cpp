@@ -11,6 +11,9 @@ ComparisonRules comparison_rules(const Problem& p) {
     rules.accumulation = exact_bound();
     rules.accumulation.largest = kWraps;
     rules.wide_epilogue = true;
+  } else if (type == DType::f64) {
+    rules.accumulation = fma_f64_bound(p.k);
+    rules.wide_epilogue = true;
   } else if (type == DType::f32) {
     rules.accumulation = fma_f32_bound(p.k);
   } else {
