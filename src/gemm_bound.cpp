@@ -13,6 +13,9 @@ ComparisonRules comparison_rules(const Problem& p, double greatest_scale) {
     rules.wide_epilogue = true;
   } else if (p.scale_mode == ScaleMode::block_1x128_128x128) {
     rules.accumulation = block_scaled_bound(type, p.k, greatest_scale);
+  } else if (type == DType::f64) {
+    rules.accumulation = fma_f64_bound(p.k);
+    rules.wide_epilogue = true;
   } else if (type == DType::f32) {
     rules.accumulation = fma_f32_bound(p.k);
   } else {

@@ -29,7 +29,9 @@ Status check_extents(const Problem& p) {
 }
 
 bool is_byte(DType t) { return t == DType::s8 || t == DType::u8; }
-bool is_tensor_type(DType t) { return t == DType::f16 || t == DType::bf16 || t == DType::tf32 || is_byte(t); }
+bool is_tensor_type(DType t) {
+  return t == DType::f16 || t == DType::bf16 || t == DType::tf32 || t == DType::f64 || is_byte(t);
+}
 
 Family family_of(const Problem& p) {
   const auto either = [&](auto is) { return is(p.a.type) || is(p.b.type); };
@@ -46,7 +48,7 @@ Status check_tensor_types(const Problem& p) {
     return broken(RuleId::type_ab, a_known ? "B" : "A", type_text(a_known ? b : a), name_of(a_known ? a : b));
   }
   const DType usual = is_byte(a) ? DType::s32 : a == DType::tf32 ? DType::f32 : a;
-  if (p.d.type != usual && p.d.type != DType::f32)
+  if (p.d.type != usual && (a == DType::f64 || p.d.type != DType::f32))
     return broken(RuleId::type_d_tensor, "D", type_text(p.d.type), name_of(usual));
   if (p.beta != 0 && p.c.type != p.d.type)
     return broken(RuleId::type_c_tensor, "C", type_text(p.c.type), name_of(p.d.type));
@@ -231,7 +233,7 @@ bool same_strides(const Strides& x, const Strides& y) {
 Status set_operands(const Problem& p, const Strides& a, const Strides& b, KernelProblem& out) {
   out.a = kernel_operand('A', p.a, a, p.m, p.k, p.l);
   out.b = kernel_operand('B', p.b, transposed(b), p.n, p.k, p.l);
-  if (out.family != Family::simt && bits_of(p.a.type) != 16) {
+  if (out.family == Family::fp8) {
     if (Status s = check_k_major(out.a, p.a.layout)) return s;
     if (Status s = check_k_major(out.b, p.b.layout)) return s;
   }

@@ -12,7 +12,7 @@ struct Strides {
   int64_t row = 0, column = 0, batch = 0;
 };
 
-/// A or B of a kernel: `rows` rows of K elements in each batch. FP8, TF32, integers: K is contiguous.
+/// A or B of a kernel: `rows` rows of K elements in each batch. FP8: K is contiguous.
 struct KernelOperand {
   char name = 'A';  // as the caller knows it
   DType type{};
@@ -31,7 +31,7 @@ struct ScaleLines {
 enum class Family : uint8_t {
   fp8,           // e4m3 and e5m2 on tensor cores, with promotion
   simt,          // f32 on the ordinary cores
-  tensor,        // f16, bf16, tf32, s8 and u8 on tensor cores
+  tensor,        // f16, bf16, tf32, s8, u8 and f64 on tensor cores
   block_scaled,  // mxfp8, mxfp4 and nvfp4 on tensor cores
 };
 

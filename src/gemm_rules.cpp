@@ -22,22 +22,21 @@ constexpr NumberedRule kTable[] = {
      {"extent.range", "m, n, k and l are 0 to 2147483647 (bulk copies have signed 32-bit coordinates)",
       kRange}},
     {RuleId::type_ab,
-     {"type.ab", "A and B are e4m3 or e5m2, s8 or u8, or both f16, bf16, tf32 or f32", kUnsupported}},
+     {"type.ab", "A and B are e4m3 or e5m2, s8 or u8, or both f16, bf16, tf32, f32 or f64", kUnsupported}},
     {RuleId::type_c, {"type.c", "C of an FP8 product is f16, bf16 or f32", kUnsupported}},
     {RuleId::type_d, {"type.d", "D of an FP8 product is e4m3, e5m2, f16, bf16 or f32", kUnsupported}},
     {RuleId::type_f32, {"type.f32", "with A or B of f32, all of A, B, C and D are f32", kUnsupported}},
     {RuleId::type_d_tensor,
      {"type.d_tensor",
-      "D of f16 operands is f16 or f32, of bf16 ones bf16 or f32, of tf32 ones f32, of s8 and u8 ones s32 or "
-      "f32",
+      "D of f16 operands is f16 or f32, of bf16 ones bf16 or f32, of tf32 ones f32, of f64 ones f64, of s8 "
+      "and u8 "
+      "ones s32 or f32",
       kUnsupported}},
     {RuleId::type_c_tensor,
-     {"type.c_tensor", "C of f16, bf16, tf32, s8 and u8 products has the type of D", kUnsupported}},
+     {"type.c_tensor", "C of f16, bf16, tf32, f64, s8 and u8 products has the type of D", kUnsupported}},
     {RuleId::layout_k_major,
      {"layout.k_major",
-      "wgmma of 8-bit and TF32 operands reads K-major ones only: A is row-major and B column-major, so that "
-      "K is "
-      "contiguous",
+      "wgmma of FP8 reads K-major operands only: A is row-major and B column-major, so that K is contiguous",
       kUnsupported}},
     {RuleId::layout_c,
      {"layout.c", "C of a tensor-core product is stored as D is, row-major or column-major", kUnsupported}},
@@ -66,7 +65,8 @@ constexpr NumberedRule kTable[] = {
     {RuleId::cluster_copy,
      {"cluster.copy", "kernels without bulk loads, and FP32 kernels, run in clusters of 1x1", kUnsupported}},
     {RuleId::cluster_built,
-     {"cluster.built", "f16, bf16, tf32, s8 and u8 kernels run in clusters of the shape they are built with",
+     {"cluster.built",
+      "kernels of f16, bf16, tf32, f64, s8 and u8 run in clusters of the shape they are built with",
       kUnsupported}},
     {RuleId::cluster_resident,
      {"cluster.resident", "at least one cluster fits on the multiprocessors that may be used", kUnsupported}},
@@ -97,7 +97,7 @@ constexpr NumberedRule kTable[] = {
      {"load.tma",
       "bulk loads need bases, leading dimensions and batch strides of A and B that are multiples of 16 "
       "bytes; "
-      "f32 operands are repacked instead, FP8 ones loaded by ordinary loads",
+      "f32 operands are repacked instead, others loaded by ordinary loads",
       kAlignment}},
     {RuleId::store_tma,
      {"store.tma",

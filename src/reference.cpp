@@ -181,6 +181,11 @@ AccumulationBound fma_f32_bound(int64_t k) {
   return {f32_roundings(roundings) + reference_error(k), roundings * 0x1p-149, NumericTraits<float>::max};
 }
 
+AccumulationBound fma_f64_bound(int64_t k) {
+  const double roundings = static_cast<double>(k) + 8;
+  return {roundings * 0x1p-53 + reference_error(k), 0, NumericTraits<double>::max};
+}
+
 AccumulationBound exact_bound() { return {0, 0, std::numeric_limits<double>::infinity()}; }
 
 namespace {

@@ -102,6 +102,9 @@ AccumulationBound wgmma_f16_bound(DType type, int64_t k);
 /// FP32 sums of products by FMA, in any order and any number of partial sums: at most k + 8 roundings.
 AccumulationBound fma_f32_bound(int64_t k);
 
+/// FP64 sums of products by FMA.
+AccumulationBound fma_f64_bound(int64_t k);
+
 /// Exact accumulation: integers.
 AccumulationBound exact_bound();
 

@@ -7,10 +7,13 @@
 
 #define TILEWRIGHT_JOIN_(a, b) a##b
 #define TILEWRIGHT_JOIN(a, b) TILEWRIGHT_JOIN_(a, b)
-#define TILEWRIGHT_ID(m, n, a, b, d, ka, kb, cm, cn) \
-  TensorKernelId { m, n, DType::a, DType::b, DType::d, contiguous::ka, contiguous::kb, cm, cn }
-#define TILEWRIGHT_CONFIG(m, n, a, b, d, ka, kb, cm, cn) \
-  TensorConfig<m, n, element::a, element::b, element::d, contiguous::ka, contiguous::kb, cm, cn>
+#define TILEWRIGHT_ID(m, n, a, b, d, ka, kb, cm, cn, way, align)                                       \
+  TensorKernelId {                                                                                     \
+    m, n, DType::a, DType::b, DType::d, contiguous::ka, contiguous::kb, cm, cn, TensorPath::way, align \
+  }
+#define TILEWRIGHT_CONFIG(m, n, a, b, d, ka, kb, cm, cn, way, align)                             \
+  TensorConfig<m, n, element::a, element::b, element::d, contiguous::ka, contiguous::kb, cm, cn, \
+               blas::path::way, align>
 #define TILEWRIGHT_APPLY(macro, ...) macro(__VA_ARGS__)
 
 namespace tilewright {
@@ -21,6 +24,7 @@ using kernels::TensorKernel;
 using kernels::TensorKernelId;
 using kernels::TensorLaunch;
 using kernels::TensorOperand;
+using kernels::TensorPath;
 
 namespace {
 
@@ -30,6 +34,7 @@ using tilewright::bf16;
 using tilewright::f16;
 using tilewright::tf32;
 using f32 = float;
+using f64 = double;
 using s8 = int8_t;
 using u8 = uint8_t;
 using s32 = int32_t;
@@ -42,10 +47,11 @@ constexpr bool k = true;
 using Config = TILEWRIGHT_APPLY(TILEWRIGHT_CONFIG, TILEWRIGHT_INSTANCE_ARGS);
 using Descriptor = Config::Descriptor;
 using Handle = blas::DevicePipeline<Descriptor, Config::depth(), blas::internal_accumulator>;
-using Plain = blas::StoreThroughSmem<Descriptor, Config::D, blas::identity>;
-using Linear = blas::LinearStore<Descriptor, Config::D>;
-constexpr uint32_t kSharedBytes = Handle::scratch_offset() + Plain::scratch_bytes();
-static_assert(Linear::scratch_bytes() == Plain::scratch_bytes());
+template <class T>
+using Linear = blas::LinearStore<Descriptor, T>;
+constexpr uint32_t kScratchBytes = Linear<Config::D>::scratch_bytes();
+constexpr uint32_t kSharedBytes =
+    kScratchBytes == 0 ? Handle::buffer_size() : Handle::scratch_offset() + kScratchBytes;
 
 template <blas::arrangement Order, class T>
 auto tensor(const TensorOperand& o, int64_t rows, int64_t columns, int64_t batches) {
@@ -81,26 +87,39 @@ Status launch_with(const TensorGemmArguments& args, const TensorLaunch& how,
                       *epilogue);
 }
 
-Status launch(const TensorGemmArguments& args, const TensorLaunch& how) {
-  const auto d = tensor<blas::row_major, Config::D>(args.d, args.m, args.n, args.batches);
-  if (args.plain()) return launch_with(args, how, blas::make_store_through_smem<Descriptor>(d));
-  const auto c = tensor<blas::row_major, const Config::D>(args.c, args.m, args.n, args.batches);
+template <class T>
+Status launch_linear(const TensorGemmArguments& args, const TensorLaunch& how) {
+  const auto d = tensor<blas::row_major, T>(args.d, args.m, args.n, args.batches);
+  const auto c = tensor<blas::row_major, const T>(args.c, args.m, args.n, args.batches);
   const blas::LinearFactors factors{args.alpha, args.beta, args.alpha_device, args.beta_device};
   return launch_with(args, how, blas::make_linear_store<Descriptor>(d, c, factors, args.d_bulk));
 }
 
-/// The kernel with the fewer registers to spare decides nothing: both take all of an SM's shared memory.
+/// C: Config, as a parameter: what is not of its path is not compiled.
+template <class C>
+Status launch(const TensorGemmArguments& args, const TensorLaunch& how) {
+  using D = typename C::D;
+  if constexpr (C::kWgmma) {
+    const auto d = tensor<blas::row_major, D>(args.d, args.m, args.n, args.batches);
+    if (args.plain()) return launch_with(args, how, blas::make_store_through_smem<typename C::Descriptor>(d));
+  } else if constexpr (!std::is_same_v<D, float> && !std::is_same_v<D, double>) {
+    if (args.d_type == DType::f32) return launch_linear<float>(args, how);
+  }
+  return launch_linear<D>(args, how);
+}
+
+/// Of any of the kernels here: all take the same of an SM's shared memory and registers.
 Expected<int> max_active_clusters() {
   constexpr auto kCtas = static_cast<uint32_t>(blas::blocks_per_cluster_of_v_m<Descriptor> *
                                                blas::blocks_per_cluster_of_v_n<Descriptor>);
-  return arch::max_active_clusters(tensor_gemm<Handle, Plain>, launch_config(kCtas));
+  return arch::max_active_clusters(tensor_gemm<Handle, Linear<Config::D>>, launch_config(kCtas));
 }
 
 }  // namespace
 
 const TensorKernel& TILEWRIGHT_JOIN(tensor_kernel_, TILEWRIGHT_INSTANCE_INDEX)() {
   static const TensorKernel kernel{TILEWRIGHT_APPLY(TILEWRIGHT_ID, TILEWRIGHT_INSTANCE_ARGS), Config::depth(),
-                                   kSharedBytes, launch, max_active_clusters};
+                                   kSharedBytes, launch<Config>, max_active_clusters};
   return kernel;
 }
 

@@ -12,24 +12,35 @@ namespace {
 
 using kernels::TensorKernel;
 using kernels::TensorKernelId;
+using kernels::TensorPath;
 
 Shape2 tile_of(const TensorKernel& k) { return {k.id.tile_m, k.id.tile_n}; }
 Shape2 cluster_of(const TensorKernel& k) { return {k.id.cluster_m, k.id.cluster_n}; }
 
-/// In which order an operand is loaded: with K contiguous, or its rows.
-Expected<bool> k_major(const KernelOperand& o) {
-  if (o.bulk_along_k) return true;
-  if (bits_of(o.type) == 16 && o.bulk_along_rows) return false;
-  const std::string name(1, o.name);
+/// How an operand can be read: with K or its rows contiguous, at an alignment.
+struct Access {
+  bool k_major = true;
+  bool bulk = true;  // by TMA, in this order
+};
+
+Access access_of(const KernelOperand& o) {
+  if (o.bulk_along_k) return {};
+  // A single row or column has either order.
+  if (o.bulk_along_rows) return {false, true};
+  return {o.k_stride <= 1, false};
+}
+
+/// Why bulk copies cannot address an operand, and what they could.
+struct Obstacle {
+  std::string found, nearest;
+};
+Obstacle obstacle_of(const KernelOperand& o) {
   const int64_t size = bits_of(o.type) / 8, step = 16 / size;
   const std::string bytes = " of " + text(size) + (size == 1 ? " byte" : " bytes");
-  if (o.alignment < 16) return broken(RuleId::load_tma, name, "base aligned to " + text(o.alignment), "16");
-  const bool rows_apart = o.k_stride <= 1;
-  const int64_t ld = rows_apart ? o.row_stride : o.k_stride;
-  if (ld % step != 0)
-    return broken(RuleId::load_tma, name, "leading dimension " + text(ld) + bytes, text(round_up(ld, step)));
-  return broken(RuleId::load_tma, name, "batch stride " + text(o.batch_stride) + bytes,
-                text(round_up(o.batch_stride, step)));
+  if (o.alignment < 16) return {"base aligned to " + text(o.alignment), "16"};
+  const int64_t ld = o.k_stride <= 1 ? o.row_stride : o.k_stride;
+  if (ld % step != 0) return {"leading dimension " + text(ld) + bytes, text(round_up(ld, step))};
+  return {"batch stride " + text(o.batch_stride) + bytes, text(round_up(o.batch_stride, step))};
 }
 
 std::string type_words(const KernelProblem& p) {
@@ -37,22 +48,69 @@ std::string type_words(const KernelProblem& p) {
   return std::string(name_of(a)) + " x " + name_of(b) + " -> " + name_of(p.d_type);
 }
 
-/// Kernels of the right types and majorness.
-Expected<std::vector<const TensorKernel*>> typed_kernels(const PlanRequest& r) {
-  const KernelProblem& p = r.problem;
-  const Expected<bool> a = k_major(p.a), b = k_major(p.b);
-  const bool any_order = !p.reads_ab;
-  if (!any_order && !a) return a.error();
-  if (!any_order && !b) return b.error();
-  std::vector<const TensorKernel*> typed;
-  for (int i = 0; i < r.target.tensor.count; ++i) {
-    const TensorKernel& k = r.target.tensor.kernels[i];
-    if (k.id.a != p.a.type || k.id.b != p.b.type || k.id.d != p.d_type) continue;
-    if (any_order || (k.id.k_major_a == *a && k.id.k_major_b == *b)) typed.push_back(&k);
+/// Kernels that can compute the problem: those of wgmma if there are any, else those of mma_sync.
+class Candidates {
+ public:
+  explicit Candidates(const PlanRequest& r) : r_(r), a_(access_of(r.problem.a)), b_(access_of(r.problem.b)) {}
+
+  Expected<std::vector<const TensorKernel*>> find(std::string& why) const {
+    const LoadKind load = r_.options.load;
+    std::vector<const TensorKernel*> found;
+    if (load != LoadKind::copy) found = of_path(TensorPath::wgmma);
+    if (!found.empty()) return found;
+    if (load == LoadKind::tma) return refuse_bulk();
+    why = load == LoadKind::copy ? ", loads of kind copy were asked for" : why_not_wgmma();
+    found = of_path(TensorPath::mma_sync);
+    if (!found.empty()) return found;
+    const bool mixed = r_.problem.a.type != r_.problem.b.type && r_.target.tensor.count > 0;
+    return broken(RuleId::tile_built, "types", type_words(r_.problem) + why,
+                  mixed ? "two of one type, or K-major ones at multiples of 16 bytes, and D of s32"
+                        : "none on this machine");
   }
-  if (typed.empty()) return broken(RuleId::tile_built, "types", type_words(p), "none on this machine");
-  return typed;
-}
+
+ private:
+  std::vector<const TensorKernel*> of_path(TensorPath path) const {
+    const KernelProblem& p = r_.problem;
+    std::vector<const TensorKernel*> found;
+    int alignment = 0;
+    for (int i = 0; i < r_.target.tensor.count; ++i) {
+      const TensorKernel& k = r_.target.tensor.kernels[i];
+      const TensorKernelId& id = k.id;
+      if (id.path != path || id.a != p.a.type || id.b != p.b.type || !id.stores(p.d_type)) continue;
+      // Without a product the order of A and B decides nothing.
+      const bool orders = id.k_major_a == a_.k_major && id.k_major_b == b_.k_major;
+      const bool aligned = id.alignment < 16 || (a_.bulk && b_.bulk);
+      if (p.reads_ab && !(orders && aligned)) continue;
+      // The widest copies.
+      if (id.alignment > alignment) found.clear();
+      alignment = std::max(alignment, id.alignment);
+      if (id.alignment == alignment) found.push_back(&k);
+    }
+    return found;
+  }
+
+  std::string why_not_wgmma() const {
+    for (const auto& [operand, access] : {std::pair{&r_.problem.a, &a_}, std::pair{&r_.problem.b, &b_}})
+      if (!access->bulk)
+        return std::string(", no bulk loads (") + operand->name + ": " + obstacle_of(*operand).found + ")";
+    return std::string(", wgmma has no ") + name_of(r_.problem.a.type) +
+           (r_.problem.a.type == DType::f64 ? "" : " of this order");
+  }
+
+  Error refuse_bulk() const {
+    for (const auto& [operand, access] : {std::pair{&r_.problem.a, &a_}, std::pair{&r_.problem.b, &b_}})
+      if (!access->bulk) {
+        const Obstacle o = obstacle_of(*operand);
+        return broken(RuleId::load_tma, std::string(1, operand->name), o.found,
+                      o.nearest + ", or loads of kind copy");
+      }
+    return broken(RuleId::tile_built, "types", type_words(r_.problem) + " by bulk loads in this order",
+                  "K-major operands, or automatic loads");
+  }
+
+  const PlanRequest& r_;
+  Access a_, b_;
+};
 
 /// The member of `kernels` whose shape is nearest to one that none has, as the caller sees it.
 template <class ShapeOf>
@@ -84,8 +142,12 @@ Status keep_asked(const PlanRequest& r, std::vector<const TensorKernel*>& kernel
   return keep(r.options.cluster, RuleId::cluster_built, "cluster", cluster_of);
 }
 
-Expected<bool> choose_store(const PlanRequest& r, std::string& why) {
+Expected<bool> choose_store(const PlanRequest& r, const TensorKernel& kernel, std::string& why) {
   const KernelProblem& p = r.problem;
+  if (kernel.id.path == TensorPath::mma_sync) {
+    if (r.options.store != StoreKind::tma) return false;
+    return broken(RuleId::store_tma, "D", "of a kernel of mma_sync", "direct stores");
+  }
   if (r.options.store == StoreKind::direct) {
     why += ", direct stores as asked";
     return false;
@@ -103,7 +165,8 @@ Expected<bool> choose_store(const PlanRequest& r, std::string& why) {
 }  // namespace
 
 Expected<TensorChoice> choose_tensor_kernel(const PlanRequest& r) {
-  Expected<std::vector<const TensorKernel*>> found = typed_kernels(r);
+  std::string why_path;
+  Expected<std::vector<const TensorKernel*>> found = Candidates(r).find(why_path);
   if (!found) return found.error();
   if (Status s = keep_asked(r, *found)) return *s;
   const KernelProblem& p = r.problem;
@@ -123,7 +186,8 @@ Expected<TensorChoice> choose_tensor_kernel(const PlanRequest& r) {
   choice.why = r.options.tile ? "tile as asked"
                               : "lowest modelled time of " + text(static_cast<int64_t>(tiles.size())) +
                                     " kernels on " + text(sms) + " SMs";
-  const Expected<bool> store = choose_store(r, choice.why);
+  choice.why += why_path;
+  const Expected<bool> store = choose_store(r, *choice.kernel, choice.why);
   if (!store) return store.error();
   choice.tma_store = *store;
   return choice;

@@ -11,15 +11,26 @@
 
 namespace tilewright::kernels {
 
+/// Which instructions multiply.
+enum class TensorPath : uint8_t { wgmma, mma_sync };
+
 /// One compiled kernel. The table of all of them is src/tensor_kernels.def.
 struct TensorKernelId {
   int tile_m, tile_n;
   DType a, b, d;
   bool k_major_a, k_major_b;  // K is the contiguous index, or else M or N
   int cluster_m, cluster_n;
+  TensorPath path;
+  int alignment;  // bytes that bases, leading dimensions and batch strides of A and B are multiples of
+
+  /// Whether the kernel stores D of a type.
+  constexpr bool stores(DType type) const {
+    return type == d || (path == TensorPath::mma_sync && a != DType::f64 && type == DType::f32);
+  }
 };
 
-/// Short name of a kernel, for one line of output: "tensor_128x256_bf16_f32_kn_2x1".
+/// Short name of a kernel, for one line of output: "tensor_128x256_bf16_f32_kn_2x1",
+/// "mma_sync_128x128_bf16_bf16_kn_a2".
 std::string tensor_kernel_name(const TensorKernelId& id);
 
 /// Strides in elements: between lines, and between batches (0: all are the same).
@@ -36,6 +47,7 @@ struct TensorGemmArguments {
   TensorOperand a, b;
   TensorOperand c;  // read only when beta is not zero
   TensorOperand d;
+  DType d_type{};
   bool d_bulk = false;  // D is stored by TMA
   float alpha = 1, beta = 0;
   const float *alpha_device = nullptr, *beta_device = nullptr;  // multiply alpha and beta; may be null

@@ -18,8 +18,6 @@ Status check_tensor_options(const Options& o) {
     return broken(RuleId::pipeline_built, "pipeline", "async on tensor cores", "a producer warpgroup");
   if (o.static_shape)
     return broken(RuleId::shape_static, "static shape", "operands of tensor cores", "a dynamic one");
-  if (o.load == LoadKind::copy)
-    return broken(RuleId::tile_built, "kernel", "loads of kind copy", "bulk loads");
   return {};
 }
 
@@ -91,6 +89,7 @@ void set_arguments(const KernelProblem& p, const TensorChoice& choice, BoundTens
   out.b = input(p, p.b, id.k_major_b);
   out.c = {nullptr, p.c.row, p.c.batch};
   out.d = {nullptr, legal_ld(p.d.row, p.m, p.n, p.d_type), p.d.batch};
+  out.d_type = p.d_type;
   out.d_bulk = choice.tma_store;
   out.alpha = p.scale;
   out.beta = p.beta;
@@ -100,13 +99,13 @@ void set_info(const PlanRequest& r, const TensorChoice& choice, PlanInfo& info) 
   const auto& id = choice.kernel->id;
   info.exchanged = r.problem.exchanged;
   info.kernel = kernels::tensor_kernel_name(id);
-  info.path = "wgmma";
+  info.path = id.path == kernels::TensorPath::wgmma ? "wgmma" : "mma_sync";
   info.tile = r.problem.to_caller({id.tile_m, id.tile_n});
   info.cluster = r.problem.to_caller({id.cluster_m, id.cluster_n});
   info.tile_k = kernels::tensor_tile_k(id);
   info.stages = choice.kernel->stages;
   info.shared_bytes = choice.kernel->shared_bytes;
-  info.tma_load = true;
+  info.tma_load = id.path == kernels::TensorPath::wgmma;
   info.tma_store = choice.tma_store;
   info.promotions = r.asked.k > 0 ? 1 : 0;
 }

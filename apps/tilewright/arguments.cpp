@@ -27,6 +27,7 @@ Expected<int> parse_word(std::string_view option, const std::string& text,
 /// The type of D when none is named.
 DType usual_output(DType a, DType b) {
   const auto either = [&](DType t) { return a == t || b == t; };
+  if (either(DType::f64)) return DType::f64;
   if (either(DType::f32) || either(DType::tf32)) return DType::f32;
   if (either(DType::s8) || either(DType::u8)) return DType::s32;
   return either(DType::bf16) ? DType::bf16 : DType::f16;
@@ -72,7 +73,7 @@ void ProblemArguments::add_to(CLI::App& app) {
   app.add_option("--mnk", mnk, "Extents M,N,K of one batch")->excludes("--mnkl");
   app.add_option(
          "--dtype", dtype,
-         "Type of A and B: e4m3, e5m2, f16, bf16, tf32 (FP32 in memory), s8, u8 or f32, or block-scaled "
+         "Type of A and B: e4m3, e5m2, f16, bf16, tf32 (FP32 in memory), s8, u8, f32 or f64, or block-scaled "
          "mxfp8, mxfp4 or nvfp4; A:B for two (e4m3:e5m2, s8:u8, mxfp8:mxfp4). fp8-1x128: e4m3 with "
          "--scale_mode block")
       ->capture_default_str();

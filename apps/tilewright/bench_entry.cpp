@@ -16,6 +16,7 @@ double allowed_difference(const Problem& p, bool fast) {
   // FP32 sums in two orders: roundings add up like the square root of their number.
   if (p.a.type == DType::f32) return 0x1p-22 * (4 + std::sqrt(static_cast<double>(p.k)));
   if (is_integer(p.a.type)) return 0;
+  if (p.a.type == DType::f64) return 1e-6;  // results are compared as floats
   const double rounding = p.d.type == DType::bf16 ? 8e-3 : 1e-3;
   return rounding + (fast ? static_cast<double>(p.k) / 32 * 0x1p-13 : 1e-3);
 }
@@ -26,7 +27,7 @@ nlohmann::json number_or_null(const std::optional<double>& value) {
 
 const char* sums_word(const Problem& p, const Contender& c) {
   if (is_fp8(p.a.type)) return c.fast_accumulation ? "fast" : "promoted";
-  return is_integer(p.a.type) ? "s32" : "fp32";
+  return is_integer(p.a.type) ? "s32" : p.a.type == DType::f64 ? "fp64" : "fp32";
 }
 
 }  // namespace

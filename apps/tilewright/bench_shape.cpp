@@ -120,7 +120,7 @@ Status check(const BenchOperands& operands, DType d_type, const GpuStream& strea
 }  // namespace
 
 BenchMethod method_for(DType type, BenchMethod method) {
-  if (type == DType::f32 || type == DType::tf32) method.timed_ms = 12;
+  if (type == DType::f32 || type == DType::tf32 || type == DType::f64) method.timed_ms = 12;
   if (bits_of(type) == 16) method.timed_ms = 6;
   return method;
 }

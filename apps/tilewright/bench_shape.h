@@ -42,7 +42,7 @@ class BenchOperands {
   /// FP64 values for set 0; nothing but for f32 operands and for products with scales.
   const std::optional<SampledReference>& reference() const { return reference_; }
   Status poison_d() const;
-  /// D of set 0, as floats. D has 16 or 32 bits.
+  /// D of set 0, as floats. D has 16 bits or more.
   Expected<std::vector<float>> download_d(DType type) const;
 
  private:

@@ -38,7 +38,7 @@ struct CublasLtApi {
 
 struct CublasLtMatmul::State {
   CublasLt library;
-  bool integer = false;   // factors are int32_t
+  cudaDataType_t factors = CUDA_R_32F;
   bool exchanged = true;  // D is row-major, for the library the column-major D^T = B^T A^T
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;  // of the library's first operand, ...
@@ -101,9 +101,17 @@ cudaDataType_t cuda_type(DType type) {
       return CUDA_R_8U;
     case DType::s32:
       return CUDA_R_32I;
+    case DType::f64:
+      return CUDA_R_64F;
     default:
       return CUDA_R_32F;
   }
+}
+
+/// The type of alpha and beta.
+cudaDataType_t factor_type(DType type) {
+  if (is_integer(type)) return CUDA_R_32I;
+  return type == DType::f64 ? CUDA_R_64F : CUDA_R_32F;
 }
 
 /// A packed matrix of ours as one of the library, which has column-major ones only.
@@ -158,9 +166,10 @@ Status make_operation(const CublasLtApi& api, cublasLtMatmulDesc_t& operation, D
                       cublasOperation_t first, cublasOperation_t second, bool fast,
                       const LibraryScales& first_scales, const LibraryScales& second_scales) {
   const cublasComputeType_t compute = is_integer(type)      ? CUBLAS_COMPUTE_32I
+                                      : type == DType::f64  ? CUBLAS_COMPUTE_64F
                                       : type == DType::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
                                                             : CUBLAS_COMPUTE_32F;
-  cublasStatus_t s = api.desc_create(&operation, compute, is_integer(type) ? CUDA_R_32I : CUDA_R_32F);
+  cublasStatus_t s = api.desc_create(&operation, compute, factor_type(type));
   if (s != CUBLAS_STATUS_SUCCESS) return refused("cublasLtMatmulDescCreate", s);
   const int8_t fast_mode = fast ? 1 : 0;
   const struct {
@@ -250,7 +259,7 @@ Expected<CublasLtMatmul> CublasLtMatmul::create(const CublasLt& library, const P
     std::swap(first, second);
     std::swap(first_scales, second_scales);
   }
-  state->integer = is_integer(p.a.type);
+  state->factors = factor_type(p.a.type);
   if (Status s = make_operation(api, state->operation, p.a.type, first.operation, second.operation, fast,
                                 first_scales, second_scales))
     return *s;
@@ -269,8 +278,10 @@ Status CublasLtMatmul::run(int candidate, const void* a, const void* b, void* d,
   const CublasLtApi& api = st.library.api();
   const float one = 1, zero = 0;
   const int32_t integer_one = 1, integer_zero = 0;
-  const void* const alpha = st.integer ? static_cast<const void*>(&integer_one) : &one;
-  const void* const beta = st.integer ? static_cast<const void*>(&integer_zero) : &zero;
+  const double double_one = 1, double_zero = 0;
+  const void *alpha = &one, *beta = &zero;
+  if (st.factors == CUDA_R_32I) alpha = &integer_one, beta = &integer_zero;
+  if (st.factors == CUDA_R_64F) alpha = &double_one, beta = &double_zero;
   if (st.exchanged) std::swap(a, b);
   const cublasStatus_t s = api.matmul(api.handle, st.operation, alpha, a, st.a, b, st.b, beta, d, st.d, d,
                                       st.d, &st.candidates[static_cast<size_t>(candidate)].algo, workspace,

@@ -139,6 +139,8 @@ void print_configuration(const Problem& p, const PlanInfo& plan, const std::stri
   } else if (p.a.type == DType::f32) {
     fmt::print("accumulation: FP32, one fused multiply-add after another; parts of K: {} at most\n",
                plan.splits);
+  } else if (p.a.type == DType::f64) {
+    fmt::print("accumulation: FP64, one fused multiply-add after another\n");
   } else if (!is_fp8(p.a.type)) {
     fmt::print("accumulation: the tensor core's, in FP32\n");
   } else {

@@ -32,8 +32,7 @@ struct Operand {
   /// Elements between neighbouring batches; empty: packed. 0 makes every batch read the same A, B or C.
   std::optional<int64_t> batch_stride = std::nullopt;
   /// Bytes that the base pointer given to run() will be a multiple of (a power of two). A smaller one than 16
-  /// costs speed: A and B are then loaded, or D stored, without bulk copies. (A and B of f16, bf16, tf32, s8
-  /// and u8 need 16.)
+  /// costs speed: A and B are then loaded, or D stored, without bulk copies.
   int alignment = 16;
   /// A and B: block-scaled along K, with scales in Buffers; `type` is then the type of the format's elements.
   std::optional<BlockFormat> block = std::nullopt;
@@ -72,7 +71,11 @@ struct ScaleStrides {
 /// The other types run on the tensor cores through the pipeline API, C and D of one type:
 ///   f16, bf16  sums in the tensor core's FP32; D of the same type or f32
 ///   tf32       FP32 in memory, of which the tensor core reads the upper 19 bits; D of f32
-///   s8, u8     (in any mixture) exact sums, which wrap around beyond 32 bits; D of s32 or f32
+///   s8, u8     exact sums, which wrap around beyond 32 bits; D of s32 or f32
+///   f64        FP64 throughout; D of f64
+/// wgmma multiplies what it can: f16 and bf16 in any order, tf32, s8 and u8 with K contiguous (mixtures of s8
+/// and u8 only so), all with addresses and strides that are multiples of 16 bytes. mma.sync, half as fast or
+/// less, multiplies all else (PlanInfo::path).
 ///
 /// Block-scaled A and B (mxfp8, mxfp4, mxfp8 x mxfp4, nvfp4) run on the tensor cores of sm_100a, sums in
 /// FP32; D and C are f16, bf16 or f32, row-major. K is whole vectors of scales (docs/block-scaled.md);
@@ -80,13 +83,12 @@ struct ScaleStrides {
 struct Problem {
   int64_t m = 0, n = 0, k = 0;
   int64_t l = 1;  // batches
-  // FP8, tf32, s8 and u8 want K-major operands: A row-major, B column-major ("TN"). f16, bf16 and f32 take
-  // every layout.
+  // FP8 wants K-major operands: A row-major, B column-major ("TN"). All others take every layout.
   Operand a{};
   Operand b{.layout = Layout::column_major};
   Operand c{.type = DType::f16};  // read only when beta is not zero; but for f32: stored as D is
   Operand d{.type = DType::f16};
-  float alpha = 1, beta = 0;  // integer products are scaled in double, and rounded to nearest even
+  float alpha = 1, beta = 0;  // integer and f64 products are scaled in double, and rounded to nearest even
   float scale_a = 1, scale_b = 1, scale_d = 1;
   // FP8 only, from here.
   Accumulation accumulation = Accumulation::promoted;
@@ -174,7 +176,7 @@ struct Buffers {
 struct PlanInfo {
   Device device = Device::emulator;
   std::string kernel;  // name of the launched function
-  std::string path;    // instruction class of the products: "wgmma", "tcgen05" or "simt"
+  std::string path;    // instruction class of the products: "wgmma", "mma_sync", "tcgen05" or "simt"
   std::string why;     // one line: which kernel, and why
   Shape2 tile, cluster{1, 1};
   schedule::Raster raster = schedule::Raster::along_m;

@@ -54,11 +54,24 @@ TEST(TensorCommand, takes_f32_outputs_tiles_clusters_and_orders) {
 }
 
 TEST(TensorCommand, refuses_by_rule) {
-  expect_refused(gemm("--dtype bf16 --mnk 64,64,63"), "load.tma", "nearest legal: 64");
-  expect_refused(gemm("--dtype tf32 --a_major m --mnk 64,64,64"), "layout.k_major", "row_major");
+  expect_refused(gemm("--dtype f64 --c_dtype Float32 --mnk 64,64,64"), "type.d_tensor", "f64");
   expect_refused(gemm("--dtype s8 --c_dtype Float16 --mnk 64,64,64"), "type.d_tensor", "s32");
   expect_refused(gemm("--dtype bf16 --tile_shape_mn 96,96 --mnk 64,64,64"), "tile.built", "128x128");
   expect_refused(gemm("--dtype f16:bf16 --mnk 64,64,64"), "type.ab", "f16");
+}
+
+TEST(TensorCommand, mma_sync_takes_every_order_and_extent) {
+  for (const char* arguments :
+       {"--dtype bf16 --mnk 65,67,63", "--dtype tf32 --a_major m --b_major n --mnk 64,40,48",
+        "--dtype s8 --a_major m --c_major m --mnk 33,35,37",
+        "--dtype u8 --b_major n --c_dtype Float32 --beta 2 --mnk 33,64,32",
+        "--dtype f64 --a_major m --mnk 70,130,50 --alpha 0.5 --beta 3"}) {
+    const Output o = gemm(arguments);
+    EXPECT_EQ(o.exit_code, 0) << o.err << o.out;
+    EXPECT_EQ(o.json()["path"], "mma_sync");
+    EXPECT_LT(o.json()["rel_error"], 1e-2);
+  }
+  EXPECT_LT(gemm("--dtype f64 --mnk 70,130,50").json()["rel_error"], 1e-15);
 }
 
 TEST(TensorCommand, explains_a_choice) {

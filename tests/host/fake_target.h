@@ -103,10 +103,13 @@ inline kernels::TensorKernelTable fake_tensor_kernels() {
     bool k = true, m = false, n = false;
   };
   constexpr Contiguous is;
-#define TILEWRIGHT_TENSOR_KERNEL(m, n, a, b, d, ka, kb, cm, cn)                                   \
-  {{m, n, DType::a, DType::b, DType::d, is.ka, is.kb, cm, cn}, 4, 200 * 1024, record_tensor, [] { \
-     return Expected<int>(fake_resident(cm * cn));                                                \
-   }},
+  using kernels::TensorPath;
+#define TILEWRIGHT_TENSOR_KERNEL(m, n, a, b, d, ka, kb, cm, cn, path, align)            \
+  {{m, n, DType::a, DType::b, DType::d, is.ka, is.kb, cm, cn, TensorPath::path, align}, \
+   4,                                                                                   \
+   200 * 1024,                                                                          \
+   record_tensor,                                                                       \
+   [] { return Expected<int>(fake_resident(cm * cn)); }},
   static const kernels::TensorKernel rows[] = {
 #include "src/tensor_kernels.def"
   };

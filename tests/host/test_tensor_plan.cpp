@@ -145,6 +145,45 @@ TEST(TensorPlan, hands_everything_to_the_kernel) {
   EXPECT_FALSE(run(planned(p, o)).launch.dependent_launch);
 }
 
+TEST(TensorPlan, mma_sync_takes_what_wgmma_cannot) {
+  const auto expect_kernel = [](const Problem& p, const char* kernel, const char* why,
+                                const Options& o = {}) {
+    const Plan plan = planned(p, o);
+    EXPECT_EQ(plan.info().kernel, kernel);
+    EXPECT_EQ(plan.info().path, "mma_sync");
+    EXPECT_FALSE(plan.info().tma_load || plan.info().tma_store);
+    EXPECT_NE(plan.info().why.find(why), std::string::npos) << plan.info().why;
+    EXPECT_FALSE(run(plan).arguments.plain());
+  };
+  Problem p = tensor_problem(kBf16, kBf16, 512, 768, 1001);
+  expect_kernel(p, "mma_sync_128x128_bf16_bf16_kk_a2",
+                "no bulk loads (A: leading dimension 1001 of 2 bytes)");
+  p.d.type = p.c.type = kF32;
+  expect_kernel(p, "mma_sync_128x128_bf16_bf16_kk_a2", "leading dimension");
+  EXPECT_EQ(run(planned(p)).arguments.d_type, kF32);
+  p = tensor_problem(DType::f16, DType::f16);
+  p.b.alignment = 2;
+  p.b.layout = Layout::row_major;
+  expect_kernel(p, "mma_sync_128x128_f16_f16_kn_a2", "B: base aligned to 2");
+  p = tensor_problem(DType::tf32, kF32);
+  p.a.layout = Layout::column_major;
+  expect_kernel(p, "mma_sync_128x128_tf32_f32_mk_a16", "wgmma has no tf32 of this order");
+  p.a.ld = 513;
+  expect_kernel(p, "mma_sync_128x128_tf32_f32_mk_a4", "A: leading dimension 513 of 4 bytes");
+  p = tensor_problem(DType::s8, DType::s32);
+  p.b.layout = Layout::row_major;
+  p.d.layout = Layout::column_major;
+  expect_kernel(p, "mma_sync_128x128_s8_s32_mk_a16", "computed as D^T");
+  p = tensor_problem(DType::f64, DType::f64);
+  expect_kernel(p, "mma_sync_64x128_f64_f64_kk_a8", "wgmma has no f64");
+  p.b.layout = Layout::row_major;
+  expect_kernel(p, "mma_sync_64x128_f64_f64_kn_a8", "wgmma has no f64");
+  EXPECT_EQ(planned(p).info().tile_k, 16);
+  Options copy;
+  copy.load = LoadKind::copy;
+  expect_kernel(tensor_problem(kBf16, kBf16), "mma_sync_128x128_bf16_bf16_kk_a2", "as", copy);
+}
+
 TEST(TensorPlan, plain_products_take_the_kernel_whose_stores_are_hidden) {
   const Problem plain = tensor_problem(kBf16, kBf16);
   EXPECT_TRUE(run(planned(plain)).arguments.plain());
@@ -207,9 +246,6 @@ TEST(TensorPlan, options_are_taken_or_refused) {
   o.cluster = Shape2{2, 1};
   expect_refused(p, o, "cluster.built", "nearest legal: 1x1");
   o = {};
-  o.load = LoadKind::copy;
-  expect_refused(p, o, "tile.built", "bulk loads");
-  o = {};
   o.splits = 2;
   expect_refused(p, o, "splits.value", "nearest legal: 1");
   o = {};
@@ -240,6 +276,8 @@ TEST(TensorPlan, refuses_types_layouts_and_addresses_by_rule) {
   expect_refused(p, {}, "type.d_tensor", "nearest legal: bf16");
   p = tensor_problem(DType::tf32, kBf16);
   expect_refused(p, {}, "type.d_tensor", "nearest legal: f32");
+  p = tensor_problem(DType::f64, kF32);
+  expect_refused(p, {}, "type.d_tensor", "nearest legal: f64");
   p = tensor_problem(DType::s8, DType::f16);
   expect_refused(p, {}, "type.d_tensor", "nearest legal: s32");
   p = tensor_problem(kBf16, kBf16);
@@ -254,23 +292,27 @@ TEST(TensorPlan, refuses_types_layouts_and_addresses_by_rule) {
   p.c.type = kBf16;
   p.c.layout = Layout::column_major;
   expect_refused(p, {}, "layout.c", "row_major");
-  for (const DType type : {DType::tf32, DType::s8}) {
-    p = tensor_problem(type, type == DType::s8 ? DType::s32 : kF32);
-    p.a.layout = Layout::column_major;
-    expect_refused(p, {}, "layout.k_major", "nearest legal: row_major");
-  }
+  Options bulk;
+  bulk.load = LoadKind::tma;
   p = tensor_problem(kBf16, kBf16, 512, 768, 1001);
-  expect_refused(p, {}, "load.tma", "A: leading dimension 1001 of 2 bytes");
-  expect_refused(p, {}, "load.tma", "nearest legal: 1008");
+  expect_refused(p, bulk, "load.tma", "A: leading dimension 1001 of 2 bytes");
+  expect_refused(p, bulk, "load.tma", "nearest legal: 1008");
   p.a.ld = 1008;
-  expect_refused(p, {}, "load.tma", "B: leading dimension 1001");
+  expect_refused(p, bulk, "load.tma", "B: leading dimension 1001");
   p = tensor_problem(DType::s8, DType::s32);
   p.b.alignment = 8;
-  expect_refused(p, {}, "load.tma", "B: base aligned to 8");
+  expect_refused(p, bulk, "load.tma", "B: base aligned to 8");
   p = tensor_problem(DType::tf32, kF32);
   p.l = 2;
   p.a.batch_stride = 512 * 1024 + 1;
-  expect_refused(p, {}, "load.tma", "batch stride 524289 of 4 bytes");
+  expect_refused(p, bulk, "load.tma", "batch stride 524289 of 4 bytes");
+  p = tensor_problem(DType::tf32, kF32);
+  p.a.layout = Layout::column_major;
+  expect_refused(p, bulk, "tile.built", "K-major operands");
+  p = tensor_problem(DType::s8, DType::s32);
+  p.b.type = DType::u8;
+  p.b.layout = Layout::row_major;
+  expect_refused(p, {}, "tile.built", "two of one type");
   p = tensor_problem(kBf16, kBf16, 512, 767);
   Options o;
   o.store = StoreKind::tma;

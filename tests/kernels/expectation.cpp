@@ -135,8 +135,9 @@ uint64_t Expectation::model_bits(int64_t batch, int64_t row, int64_t column) con
     return static_cast<double>(factors_.reads_c ? std::fma(beta, static_cast<Type>(source), product)
                                                 : product);
   };
-  const double value = is_integer(p.a.type) ? linear(double{factors_.scale}, double{factors_.beta})
-                                            : linear(scale_of(batch, row, column), factors_.beta);
+  const double value = is_integer(p.a.type) || p.a.type == DType::f64
+                           ? linear(double{factors_.scale}, double{factors_.beta})
+                           : linear(scale_of(batch, row, column), factors_.beta);
   uint64_t bits = 0;
   store_element(&bits, p.d.type, 0, value, p.saturate && bits_of(p.d.type) == 8);
   return bits;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 
 #include "tilewright/emulator/tensor_core.h"
@@ -52,9 +53,27 @@ double value_of(uint32_t word, bool integer) {
   return value;
 }
 
+/// FP64: a chain of fused multiply-adds.
+std::vector<double> fma_sums(const Problem& p, const MatrixView& a, const MatrixView& b) {
+  std::vector<double> out;
+  const auto value = [](const MatrixView& v, int64_t index) {
+    return static_cast<const double*>(v.data)[index];
+  };
+  for (int64_t batch = 0; batch < p.l; ++batch)
+    for (int64_t row = 0; row < p.m; ++row)
+      for (int64_t column = 0; column < p.n; ++column) {
+        double sum = 0;
+        for (int64_t k = 0; k < p.k; ++k)
+          sum = std::fma(value(a, a.index(batch, row, k)), value(b, b.index(batch, k, column)), sum);
+        out.push_back(sum);
+      }
+  return out;
+}
+
 }  // namespace
 
 std::vector<double> wgmma_sums(const Problem& p, const MatrixView& a, const MatrixView& b) {
+  if (p.a.type == DType::f64) return fma_sums(p, a, b);
   const bool integer = is_integer(p.a.type);
   const Rows rows_a{a, a.row_stride, a.column_stride, p.m, p.k};
   const Rows rows_b{b, b.column_stride, b.row_stride, p.n, p.k};

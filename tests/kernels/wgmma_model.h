@@ -1,4 +1,4 @@
-// What the tensor-core kernels without promotion compute, bit for bit: one chain of wgmma along K.
+// What the tensor-core kernels without promotion compute, bit for bit: one chain of MMAs along K.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace tilewright::testing {
 
-/// Sums of products of f16, bf16, tf32, s8 and u8 operands by the model of the tensor core, dense
+/// Sums of products of f16, bf16, tf32, s8, u8 and f64 operands by the model of the tensor core, dense
 /// [batch][m][n].
 std::vector<double> wgmma_sums(const Problem& problem, const MatrixView& a, const MatrixView& b);
 

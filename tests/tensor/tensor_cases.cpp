@@ -13,8 +13,9 @@ using kernels::TensorKernelId;
 
 constexpr bool k = true;
 constexpr bool m = false, n = false;
-#define TILEWRIGHT_TENSOR_KERNEL(tm, tn, a, b, d, ka, kb, cm, cn) \
-  TensorKernelId{tm, tn, DType::a, DType::b, DType::d, ka, kb, cm, cn},
+using kernels::TensorPath;
+#define TILEWRIGHT_TENSOR_KERNEL(tm, tn, a, b, d, ka, kb, cm, cn, path, alignment) \
+  TensorKernelId{tm, tn, DType::a, DType::b, DType::d, ka, kb, cm, cn, TensorPath::path, alignment},
 constexpr TensorKernelId kIds[] = {
 #include "src/tensor_kernels.def"
 };
@@ -28,7 +29,7 @@ Shape2 flip_if(bool exchanged, int m_extent, int n_extent) {
   return exchanged ? Shape2{n_extent, m_extent} : Shape2{m_extent, n_extent};
 }
 
-constexpr DType kTypes[] = {DType::bf16, DType::f16, DType::tf32, DType::s8, DType::u8};
+constexpr DType kTypes[] = {DType::bf16, DType::f16, DType::tf32, DType::s8, DType::u8, DType::f64};
 DType output_of(DType type) {
   return bits_of(type) == 8 ? DType::s32 : type == DType::tf32 ? DType::f32 : type;
 }
@@ -50,6 +51,11 @@ GemmCase tensor_case(const TensorKernelId& id, const char* name, int64_t rows, i
   p.b = exchanged ? operand(id.a, !id.k_major_a) : operand(id.b, !id.k_major_b);
   p.c = p.d = operand(id.d, !exchanged);
   pad_for_bulk(p);
+  if (id.alignment < 16) {  // what no wider copies reach
+    p.a.ld += id.alignment * 8 / bits_of(id.a);
+    p.b.ld += id.alignment * 8 / bits_of(id.b);
+    c.offset.a = c.offset.b = id.alignment;
+  }
   c.options.tile = flip_if(exchanged, id.tile_m, id.tile_n);
   c.options.cluster = flip_if(exchanged, id.cluster_m, id.cluster_n);
   return c;
@@ -75,6 +81,14 @@ std::vector<GemmCase> tensor_kernel_cases() {
     c.data = Data::normal;
     c.seed = static_cast<uint64_t>(number);
     c.options.max_sms = 2;
+    const bool narrow = id.d != DType::f32 && id.stores(DType::f32);
+    if (narrow) {
+      GemmCase wide = c;
+      wide.name += " to f32";
+      wide.problem.d.type = wide.problem.c.type = DType::f32;
+      wide.problem.beta = 0.5f;
+      cases.push_back(std::move(wide));
+    }
     cases.push_back(std::move(c));
   }
   return cases;
@@ -103,6 +117,13 @@ std::vector<GemmCase> tensor_edge_cases() {
     add(id, 33, columns, 70);
   const TensorKernelId& wide = small_kernel(DType::s8, DType::s32);
   for (const int64_t columns : {1, 3, 4, 5, 31, 32, 33, 36}) add(wide, 33, columns, 130);
+  for (const TensorKernelId& other : kIds) {
+    if (other.path != TensorPath::mma_sync) continue;
+    const int64_t tile = kernels::tensor_tile_k(other);
+    add(other, 70, 72, tile + 1);
+    add(other, 129, 17, tile / 2 - 1);
+    add(other, 3, 9, 3);
+  }
   // A single row or column has no leading dimension, and either order.
   for (const TensorKernelId* one : {&id, &wide}) {
     add(*one, 1, 1, 1);

@@ -11,12 +11,13 @@ namespace {
 
 using kernels::TensorKernelId;
 
-// The first four belong to a kernel and depend on each other.
+// The first five belong to a kernel and depend on each other.
 enum Axis : size_t {
   kTypes,
   kMajors,
   kTile,
   kCluster,
+  kPathAndAlignment,
   kSize,
   kPadding,
   kOffset,
@@ -40,12 +41,13 @@ class Levels {
 };
 
 std::vector<Row> kernel_rows() {
-  Levels types, tiles;
+  Levels types, tiles, ways;
   std::vector<Row> rows;
   for (const TensorKernelId& id : tensor_kernel_ids()) {
     const int type = (static_cast<int>(id.a) * 16 + static_cast<int>(id.b)) * 16 + static_cast<int>(id.d);
     rows.push_back({types.of(type), 2 * id.k_major_a + id.k_major_b, tiles.of(1000 * id.tile_m + id.tile_n),
-                    id.cluster_m * id.cluster_n - 1});
+                    id.cluster_m * id.cluster_n - 1,
+                    ways.of(id.alignment + 100 * (id.path == kernels::TensorPath::wgmma))});
   }
   return rows;
 }
@@ -104,7 +106,10 @@ GemmCase covering_case(const TensorKernelId& id, const Row& at, size_t number) {
   GemmCase c = tensor_case(id, "", size[0], size[1], size[2], at[kLayoutD] == 1);
   c.name = text("covering ", number, ' ', kernels::tensor_kernel_name(id));
   set_padding(c, at[kPadding]);
+  const GemmCase::Offsets own = c.offset;
   c.offset = kOffsets[static_cast<size_t>(at[kOffset])];
+  c.offset.a += own.a, c.offset.b += own.b;
+  if (bits_of(id.d) == 64) c.offset.c &= 8, c.offset.d &= 8;
   set_batches(c, at[kBatches]);
   set_factors(c, at[kFactors]);
   c.data = kData_[static_cast<size_t>(at[kData])];

@@ -11,33 +11,41 @@ namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
 
 /// A kernel of the table. TypeA, TypeB, TypeD: elements of A, B, D. KA, KB: K is the contiguous index of A,
-/// of B.
-template <int M, int N, class TypeA, class TypeB, class TypeD, bool KA, bool KB, int ClusterM, int ClusterN>
+/// of B. Path: wgmma or mma_sync; Alignment: of A and B, bytes.
+template <int M, int N, class TypeA, class TypeB, class TypeD, bool KA, bool KB, int ClusterM, int ClusterN,
+          blas::path Path, int Alignment>
 struct TensorConfig {
   using A = TypeA;
   using B = TypeB;
   using D = TypeD;
+  static constexpr bool kWgmma = Path == blas::path::wgmma;
   static constexpr blas::arrangement kOrderA = KA ? blas::row_major : blas::col_major,
                                      kOrderB = KB ? blas::col_major : blas::row_major;
   static constexpr int kTileK = 128 / static_cast<int>(sizeof(A));  // the width of the widest swizzle
-  /// A warpgroup for each 64 rows.
-  static constexpr int kThreads = M >= 128 ? 256 : 128;
-  using Sum = std::conditional_t<std::is_integral_v<A>, int32_t, float>;
+  /// wgmma: a warpgroup for each 64 rows.
+  static constexpr int kThreads = M >= 128 || !kWgmma ? 256 : 128;
+  using Sum = std::conditional_t<std::is_integral_v<A>, int32_t,
+                                 std::conditional_t<std::is_same_v<A, double>, double, float>>;
   using Descriptor =
       decltype(blas::Size<M, N, kTileK>() + blas::Precision<A, B, Sum>() +
                blas::Arrangement<kOrderA, kOrderB, blas::row_major>() + blas::BlockDim<kThreads>() +
-               blas::MaxAlignment() + blas::WithPipeline() + blas::EnableInputStreaming() +
-               blas::SM<900, blas::arch_specific>() + blas::BlocksPerCluster<ClusterM, ClusterN>() +
-               blas::RequirePath<blas::path::wgmma>());
+               blas::Alignment<Alignment, Alignment, sizeof(Sum)>() + blas::WithPipeline() +
+               blas::EnableInputStreaming() + blas::SM<900, blas::arch_specific>() +
+               blas::BlocksPerCluster<ClusterM, ClusterN>() + blas::RequirePath<Path>());
 
-  /// Stages that fit beside the epilogue's scratch.
+  /// Stages: for wgmma as many as fit beside the epilogue's scratch.
   static constexpr int depth() {
-    constexpr uint32_t scratch = blas::StoreThroughSmem<Descriptor, D, blas::identity>::scratch_bytes();
-    constexpr uint32_t room =
-        (tiles::kTileSharedLimit - scratch) / tiles::kStageAlignment * tiles::kStageAlignment;
-    constexpr uint32_t stage = blas::impl::PathPlan<Descriptor>::template Loop<1>::Config::kPlan.stage_bytes;
-    constexpr auto fit = static_cast<int>(room / (stage + tiles::kStageBarrierBytes));
-    return fit < tiles::kMaxTileDepth ? fit : tiles::kMaxTileDepth;
+    if constexpr (!kWgmma) {
+      return 4;
+    } else {
+      constexpr uint32_t scratch = blas::LinearStore<Descriptor, D>::scratch_bytes();
+      constexpr uint32_t room =
+          (tiles::kTileSharedLimit - scratch) / tiles::kStageAlignment * tiles::kStageAlignment;
+      constexpr uint32_t stage =
+          blas::impl::PathPlan<Descriptor>::template Loop<1>::Config::kPlan.stage_bytes;
+      constexpr auto fit = static_cast<int>(room / (stage + tiles::kStageBarrierBytes));
+      return fit < tiles::kMaxTileDepth ? fit : tiles::kMaxTileDepth;
+    }
   }
 };
 

@@ -34,13 +34,33 @@ class LinearStore;
 
 namespace impl {
 
+/// In place of SlabStore where a path has none: what goes out together is a part of the accumulator.
+struct NoSlabs {
+  static constexpr int kSlabsOfPart = 1, kWordsOfSlab = 1;
+  TILEWRIGHT_DEVICE explicit NoSlabs(std::byte*) {}
+  TILEWRIGHT_DEVICE void finish() const {}
+};
+
+/// Only what wgmma leaves in registers is stored by TMA.
+template <class D>
+inline constexpr bool has_slabs_v = path_of_v<D> == path::wgmma;
+
+template <class D, class T, class Held, bool Slabs = has_slabs_v<D>>
+struct SlabsOf {
+  using type = SlabStore<D, T, Held>;
+};
+template <class D, class T, class Held>
+struct SlabsOf<D, T, Held, false> {
+  using type = NoSlabs;
+};
+
 /// One computing thread's part: see TwoPhaseEpilogue. Nothing is left for the second phase.
 template <class D, class T, class Accumulator>
 class BoundLinear {
   using Epilogue = LinearStore<D, T>;
   using Held = typename Accumulator::held_type;
   using Value = typename Accumulator::value_type;
-  using Slabs = SlabStore<D, T, Held>;
+  using Slabs = typename SlabsOf<D, T, Held>::type;
   /// Holds a result exactly.
   using Type = LinearType<Value, float, float>;
   static constexpr int kPartSize = Accumulator::kPartSize;
@@ -90,8 +110,12 @@ class BoundLinear {
       for (int i = 0; i < kElementsOfSlab; ++i)
         values[i] = alpha_ == Type{} ? Type{} : scale(alpha_, convert_to<Type>(results[kFirst + i]));
       if (beta_ != Type{}) add_source(values);
-      if (epilogue_.bulk_) {
-        store_bulk<Slab>(values, tile);
+      if constexpr (has_slabs_v<D>) {
+        if (epilogue_.bulk_) {
+          store_bulk<Slab>(values, tile);
+        } else {
+          store_direct(values);
+        }
       } else {
         store_direct(values);
       }
@@ -190,7 +214,7 @@ class BoundLinear {
 
 }  // namespace impl
 
-/// C = alpha * result + beta * source, of 16- or 32-bit elements, row-major. A kernel parameter
+/// C = alpha * result + beta * source, of 16- or 32-bit elements (or double), row-major. A kernel parameter
 /// (TILEWRIGHT_GRID_CONSTANT: it may hold a TMA descriptor), made by make_linear_store(). Floating-point
 /// results are scaled in FP32, integer ones in double: exact for integer factors as long as products stay
 /// below 2^53.
@@ -198,7 +222,10 @@ template <class D, class T>
 class LinearStore {
  public:
   /// Shared memory behind the pipeline's buffer, from scratch_offset() on.
-  static constexpr uint32_t scratch_bytes() { return impl::slab_scratch_bytes<D, T>(); }
+  static constexpr uint32_t scratch_bytes() {
+    if constexpr (impl::has_slabs_v<D>) return impl::slab_scratch_bytes<D, T>();
+    return 0;
+  }
 
   template <class Accumulator>
   TILEWRIGHT_DEVICE impl::BoundLinear<D, T, Accumulator> bind(std::byte* scratch) const {
@@ -225,8 +252,10 @@ class LinearStore {
 template <AnyDescription D, class T, int Rank, int64_t Ld, class Source>
 auto make_linear_store(const Tensor<T, row_major, Rank, Ld>& c, const Source& source,
                        const LinearFactors& factors, bool bulk = true) {
-  static_assert(path_of_v<D> == path::wgmma, "linear_store stores what wgmma leaves in registers");
-  static_assert(sizeof(T) == 2 || sizeof(T) == 4, "linear_store stores elements of 16 or 32 bits");
+  static_assert(path_of_v<D> == path::wgmma || path_of_v<D> == path::mma_sync,
+                "linear_store stores what wgmma and mma_sync leave in registers");
+  static_assert(sizeof(T) == 2 || sizeof(T) == 4 || (sizeof(T) == 8 && !impl::has_slabs_v<D>),
+                "linear_store stores elements of 16 or 32 bits, and doubles");
   static_assert(std::is_same_v<typename Source::value_type, T> && Source::order == row_major,
                 "the source has C's elements and is row-major");
   using Made = LinearStore<D, T>;
@@ -234,12 +263,12 @@ auto make_linear_store(const Tensor<T, row_major, Rank, Ld>& c, const Source& so
   made.to_ = detail::strided_matrix(detail::operand_view(c), sizeof(T));
   made.from_ = detail::strided_matrix(detail::operand_view(source), sizeof(T));
   made.factors_ = factors;
-  made.bulk_ = bulk;
-  if (bulk) {
-    pipeline_status status = impl::bind_slabs<D>(c, made.target_);
+  if constexpr (impl::has_slabs_v<D>) {
+    pipeline_status status;
+    if (bulk) status = impl::bind_slabs<D>(c, made.target_);
     if (!status && status.error().code != pipeline_error_code::alignment_unfulfilled)
       return pipeline_result<Made>(status.error());
-    made.bulk_ = static_cast<bool>(status);
+    made.bulk_ = bulk && status;
   }
   made.target_.rows = static_cast<uint32_t>(c.rows());
   made.target_.columns = static_cast<uint32_t>(c.columns());
