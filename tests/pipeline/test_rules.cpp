@@ -107,7 +107,6 @@ const std::map<std::string, Flip>& flips() {
        }},
       {"simt.pipeline", [](Facts& f) { f.with_pipeline = false; }},
       {"simt.arch", [](Facts& f) { f.modifier = generic; }},
-      {"simt.type", [](Facts& f) { f.is_complex = true; }},
       {"simt.precision", [](Facts& f) { f.a = Element::f64; }},
       {"simt.mantissa_bits", [](Facts& f) { f.mantissa_bits = 23; }},
       {"simt.products", [](Facts& f) { f.products = 2; }},

@@ -18,10 +18,10 @@ namespace mainloop {
 
 /// A or B of one warp: what it multiplies in one step of K.
 ///
-/// Lane l of a warp has g = l / 4 and t = l % 4. Of a block of 8 rows of A (columns of B) an MMA wants from
-/// each lane two registers of row g: the four numbers... of 16 bytes at t and at t + 4, and of doubles k = t
-/// and k = t + 4. Of complex numbers it wants the real part in the first and the imaginary one in the second
-/// register (tf32, f64), or both in each (f16, bf16): K of the MMA runs over the parts.
+/// Lane l of a warp has g = l / 4 and t = l % 4. Of 8 rows of A (columns of B) an MMA wants two registers of
+/// row g from each lane: of the step's 32 bytes of K, the four bytes at 4 t and at 4 t + 16; of its 8
+/// doubles, k = t and k = t + 4. Of complex numbers the real part is in the first register and the imaginary
+/// one in the second (tf32, f64), or both are in each (f16, bf16): K of the MMA runs over the parts.
 template <class Config, bool IsA>
 class MmaSyncOperand {
   static constexpr tiles::MmaSyncLayout kLayout = IsA ? Config::kLayoutA : Config::kLayoutB;

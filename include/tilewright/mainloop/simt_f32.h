@@ -29,6 +29,7 @@ struct alignas(16) Float4 {
 /// of warps.
 template <int TileM, int TileN, int ThreadM, int ThreadN, uint32_t PitchA, uint32_t PitchB>
 struct SimtTile {
+  static constexpr uint32_t kLines = 1;  // of an operand, for one step of K
   static_assert(ThreadM % 4 == 0 && ThreadN % 4 == 0, "fragments are loaded four floats at a time");
   static constexpr int kLanesM = 4, kLanesN = 8;
   static constexpr int kWarpM = kLanesM * ThreadM, kWarpN = kLanesN * ThreadN;

@@ -17,11 +17,13 @@ namespace mainloop {
 
 /// Copies of single elements by 128 threads, for operands of any strides. Nothing here waits. Params is
 /// kernels::SimtGemmParams, or has its members that describe the operands. A Config with kZeroRows gets
-/// zeros in rows past the matrix.
+/// zeros in rows past the matrix. Of a Config with kComplex, k counts the parts of numbers: 2 k is the real
+/// part of number k. Strides are in floats; where K is not contiguous, that of K from one number to the next.
 template <class Config>
 struct SimtGather {
   static constexpr uint32_t kTileK = Config::kPlan.tile_k;
   static constexpr bool kVector = Config::kPipeline == kernels::SimtPipeline::async;
+  static constexpr bool kComplex = requires { requires Config::kComplex; };
 
   /// A K tile of one operand.
   template <bool IsA, class Params>
@@ -115,12 +117,14 @@ struct SimtGather {
     TILEWRIGHT_NO_UNROLL
     for (uint32_t i = thread; i < kRows * (kTileK / kUnrolled); i += 128) {
       const uint32_t row = i % kRows, first = i / kRows * kUnrolled;
-      const float* from = element<IsA>(p, tile, row, k + first);
+      const float* from = element<IsA>(p, tile, row, kComplex ? (k + first) / 2 : k + first);
       const uint32_t store = to + 4 * (first * kPitch + row);
       TILEWRIGHT_UNROLL
       for (uint32_t j = 0; j < kUnrolled; ++j) {
-        arch::cp_async_4(store + 4 * j * kPitch, from, bytes_of<IsA>(p, tile, row, k + first + j));
-        from += IsA ? p.a_k_stride : p.b_k_stride;
+        const bool imaginary = kComplex && j % 2 != 0;
+        arch::cp_async_4(store + 4 * j * kPitch, from + imaginary,
+                         bytes_of<IsA>(p, tile, row, k + first + j));
+        if (!kComplex || imaginary) from += IsA ? p.a_k_stride : p.b_k_stride;
       }
     }
   }

@@ -37,8 +37,8 @@ struct SimtLoop {
           Tile::load(f[(k + 1) % 2], a, b, k + 1);
           Tile::multiply(acc, f[k % 2]);
         }
-        a += 4 * kBlockK * Config::kPlan.pitch_a;
-        b += 4 * kBlockK * Config::kPlan.pitch_b;
+        a += 4 * kBlockLines * Config::kPlan.pitch_a;
+        b += 4 * kBlockLines * Config::kPlan.pitch_b;
         const bool stage_ends = block + 1 == kBlocks;
         const RingPosition previous = at;
         if (stage_ends) {
@@ -63,9 +63,9 @@ struct SimtLoop {
  private:
   static constexpr uint32_t kStages = static_cast<uint32_t>(Config::kPlan.stages);
   static constexpr uint32_t kStageBytes = Config::kPlan.stage_bytes;
-  static constexpr uint32_t kBlockK = 8;  // unrolled
-  static constexpr uint32_t kBlocks = static_cast<uint32_t>(Config::kPlan.tile_k) / kBlockK;
-  static_assert(static_cast<uint32_t>(Config::kPlan.tile_k) % kBlockK == 0, "K tiles are whole blocks");
+  static constexpr uint32_t kBlockLines = 8, kBlockK = kBlockLines / Tile::kLines;  // unrolled
+  static constexpr uint32_t kBlocks = static_cast<uint32_t>(Config::kPlan.tile_k) / kBlockLines;
+  static_assert(static_cast<uint32_t>(Config::kPlan.tile_k) % kBlockLines == 0, "K tiles are whole blocks");
 
   /// All lanes of the warp, once what was loaded of the stage has arrived in registers.
   TILEWRIGHT_DEVICE static void release(const Ring& ring, RingPosition at) {

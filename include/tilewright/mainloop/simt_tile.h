@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "tilewright/arch/index.h"
 #include "tilewright/layout/tensor_shape.h"
+#include "tilewright/mainloop/simt_complex.h"
 #include "tilewright/mainloop/simt_f32.h"
 #include "tilewright/mainloop/simt_tile_plan.h"
 
@@ -35,7 +37,9 @@ struct SimtTileConfig {
   static constexpr bool kMulticast = false, kReallocates = false;
   /// Arrivals that free a stage.
   static constexpr uint32_t kEmptyArrivals = kConsumerWarps;
-  using Tile = SimtTile<kTileM, kTileN, kPlan.thread_m, kPlan.thread_n, kPlan.pitch_a, kPlan.pitch_b>;
+  static constexpr bool kComplex = TileShape.is_complex;
+  using RealTile = SimtTile<kTileM, kTileN, kPlan.thread_m, kPlan.thread_n, kPlan.pitch_a, kPlan.pitch_b>;
+  using Tile = std::conditional_t<kComplex, SimtComplexTile<RealTile>, RealTile>;
 
   static_assert(StageCount >= 1 && StageCount <= kPlan.max_depth, "the stages do not fit in shared memory");
   static_assert(kPlan.consumers == static_cast<uint32_t>(TileShape.threads), "one warpgroup computes a tile");
@@ -70,7 +74,12 @@ struct SimtFragment {
   /// Element i of a part.
   template <class Value>
   TILEWRIGHT_DEVICE Value element(int part, int i) const {
-    return registers[4 * part + i / kColumns][i % kColumns];
+    const int row = 4 * part + i / kColumns, column = i % kColumns;
+    if constexpr (Config::kComplex) {
+      return {registers[0][row][column], registers[1][row][column]};
+    } else {
+      return registers[row][column];
+    }
   }
 };
 

@@ -11,9 +11,10 @@ namespace tilewright::tiles {
 
 /// What the plan depends on.
 struct SimtTileShape {
-  int m = 0, n = 0, k = 0;              // elements
+  int m = 0, n = 0, k = 0;              // elements; of K, lines of floats: two for a complex number
   int threads = 0;                      // that compute
   bool bulk_a = false, bulk_b = false;  // brought by TMA; else element by element
+  bool is_complex = false;
 };
 
 /// The threads' shares, pitches and stage of the whole-grid kernels' plan, for any K tile.
@@ -24,7 +25,9 @@ struct SimtTilePlan : kernels::SimtPlan {
   int max_depth = 0;              // stages that fit, barriers included; at most kMaxTileDepth
 };
 
-constexpr bool is_simt_tile_m(int m) { return m == 32 || m == 64 || m == 128; }
+constexpr bool is_simt_tile_m(int m, bool is_complex) {
+  return m == 32 || m == 64 || (m == 128 && !is_complex);
+}
 constexpr bool is_simt_tile_k(int k) { return k % 8 == 0 && k <= 32; }
 
 /// depth: stages of the ring; 0 before it is chosen.
@@ -38,7 +41,7 @@ constexpr SimtTilePlan simt_tile_plan(const SimtTileShape& s, int depth) {
   p.stages = depth;
   p.ctas_per_sm = 1;
   p.shared_bytes = static_cast<uint32_t>(depth) * (p.stage_bytes + kStageBarrierBytes);
-  p.live_registers = p.thread_m * p.thread_n;
+  p.live_registers = p.thread_m * p.thread_n * (s.is_complex ? 2 : 1);
   p.register_limit = p.live_registers;  // no multiplications run by themselves while an epilogue stores
   p.shared_register_limit = wgmma_register_limit(s.threads, false);
   const uint32_t fit = kTileSharedLimit / (p.stage_bytes + kStageBarrierBytes);

@@ -92,6 +92,20 @@ struct PathPlan<D, path::simt> {
 
   static void describe(const detail::OperandView& a, const detail::OperandView& b, Params& p) {
     describe_strided<D>(a, b, p);
+    if constexpr (facts_of_v<D>.is_complex) count_parts(p);
+  }
+
+ private:
+  /// Strides in floats, K in parts of numbers; parts of a number are neighbours.
+  static void count_parts(Params& p) {
+    constexpr Facts f = facts_of_v<D>;
+    p.k *= 2;
+    p.a_row_stride *= 2;
+    p.b_row_stride *= 2;
+    if constexpr (!f.k_major_a()) p.a_k_stride *= 2;
+    if constexpr (!f.k_major_b()) p.b_k_stride *= 2;
+    p.a_batch_stride *= 2;
+    p.b_batch_stride *= 2;
   }
 };
 

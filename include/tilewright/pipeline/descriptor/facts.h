@@ -67,9 +67,15 @@ struct Facts {
             split_parts(),
             products};
   }
-  /// TMA brings operands whose rows of M or N are contiguous and aligned to 16 bytes.
+  /// TMA brings real operands whose rows of M or N are contiguous and aligned to 16 bytes.
   constexpr tiles::SimtTileShape simt_shape() const {
-    return {m, n, k, threads, !k_major_a() && a_alignment == 16, !k_major_b() && b_alignment == 16};
+    return {m,
+            n,
+            is_complex ? 2 * k : k,
+            threads,
+            !k_major_a() && a_alignment == 16 && !is_complex,
+            !k_major_b() && b_alignment == 16 && !is_complex,
+            is_complex};
   }
   /// FP8 on sm_90 is multiplied as f16, and sums of an MMA are added in FP32 (arch/mma_sync.h).
   constexpr tiles::MmaSyncShape mma_sync_shape() const {

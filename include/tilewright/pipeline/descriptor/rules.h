@@ -165,7 +165,6 @@ constexpr bool shares_all(const Facts& f) {
                                                                                                               \
   X(simt, "simt.pipeline", "WithPipeline()", f.with_pipeline, "no WithPipeline()")                            \
   X(simt, "simt.arch", "SM<900, arch_specific>()", f.sm == 900 && f.modifier == arch_specific, sm_text(f))    \
-  X(simt, "simt.type", "Type<type::real>()", !f.is_complex, "Type<type::complex>()")                          \
   X(simt, "simt.precision", "float inputs with float accumulators",                                           \
     f.a == Element::f32 && f.b == Element::f32 && f.c == Element::f32, precision_text(f))                     \
   X(simt, "simt.mantissa_bits", "no RequiredMantissaBits: FP32 arithmetic has 23 of its own",                 \
@@ -173,11 +172,13 @@ constexpr bool shares_all(const Facts& f) {
   X(simt, "simt.products", "one product", f.products == 1,                                                    \
     "Products<" + std::to_string(f.products) + ">()")                                                         \
   X(simt, "simt.block_dim", "BlockDim of 128 threads: one warpgroup", f.threads == 128, threads_text(f))      \
-  X(simt, "simt.tile_m", "M of 32, 64 or 128", tiles::is_simt_tile_m(f.m),                                    \
-    nearest_text("M", f.m, f.m <= 32 ? 32 : f.m <= 64 ? 64 : f.m <= 128 ? 128 : 0))                           \
+  X(simt, "simt.tile_m", "M of 32, 64 or 128, of complex numbers 32 or 64",                                   \
+    tiles::is_simt_tile_m(f.m, f.is_complex),                                                                 \
+    nearest_text("M", f.m, f.m <= 32 ? 32 : f.m <= 64 ? 64 : f.m <= 128 && !f.is_complex ? 128 : 0))          \
   X(simt, "simt.tile_n", "N of 128", f.n == 128, nearest_text("N", f.n, f.n < 128 ? 128 : 0))                 \
-  X(simt, "simt.tile_k", "K of 8, 16, 24 or 32", tiles::is_simt_tile_k(f.k),                                  \
-    nearest_text("K", f.k, f.k < 32 ? 8 : 0))                                                                 \
+  X(simt, "simt.tile_k", "K of 8, 16, 24 or 32, of complex numbers 4, 8, 12 or 16",                           \
+    tiles::is_simt_tile_k(f.simt_shape().k),                                                                  \
+    nearest_text("K", f.k, f.simt_shape().k >= 32 ? 0 : f.is_complex ? 4 : 8))                                \
   X(simt, "simt.accumulation", "no Accumulation<promoted<n>>(): every product is added in FP32",              \
     f.interval == 0, "promoted<" + std::to_string(f.interval) + ">")                                          \
   X(simt, "simt.cluster", "no BlocksPerCluster of more than one block", f.cluster_m * f.cluster_n == 1,       \
