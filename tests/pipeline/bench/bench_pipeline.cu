@@ -21,10 +21,11 @@ using namespace tilewright::blas;
 
 namespace {
 
-template <class T, class C, int M, int N, int K, int ClusterM, int ClusterN>
-using Tile = decltype(Size<M, N, K>() + Precision<T, T, C>() + BlockDim<256>() + MaxAlignment() +
-                      WithPipeline() + EnableInputStreaming() + SM<900, arch_specific>() +
-                      BlocksPerCluster<ClusterM, ClusterN>() + RequirePath<path::wgmma>());
+template <class T, class C, int M, int N, int K, int ClusterM, int ClusterN, class... More>
+using Tile = decltype(((Size<M, N, K>() + Precision<T, T, C>() + BlockDim<256>() + MaxAlignment() +
+                        WithPipeline() + EnableInputStreaming() + SM<900, arch_specific>() +
+                        BlocksPerCluster<ClusterM, ClusterN>() + RequirePath<path::wgmma>()) +
+                       ... + More()));
 
 template <class Handle, class Out>
 __global__ void TILEWRIGHT_LAUNCH_BOUNDS(Handle::max_threads_per_block)
@@ -100,7 +101,7 @@ class Race {
     const double peer = peer_ != nullptr ? contenders_[0].median() : 0;
     for (Contender& c : contenders_) {
       const double ms = c.median();
-      std::printf("%-5s %6lld  %-34s %9.1f us %8.1f T/s  x %.3f\n", type, static_cast<long long>(n_),
+      std::printf("%-13s %6lld  %-34s %9.1f us %8.1f T/s  x %.3f\n", type, static_cast<long long>(n_),
                   c.name.c_str(), ms * 1e3, work / ms / 1e9, peer / ms);
     }
   }
@@ -157,21 +158,21 @@ class Race {
   std::vector<Contender> contenders_;
 };
 
-template <class T, class C, class Out, int K>
+template <class T, class C, class Out, int K, class... More>
 void race(const char* name, PeerType type, int64_t extent) {
   using schedule::Raster;
   Race<T, C, Out> r(type, extent);
-  r.template add_execute<Tile<T, C, 128, 256, K, 1, 1>, 4>("execute 128x256");
-  r.template add_execute<Tile<T, C, 128, 256, K, 2, 1>, 4>("execute 128x256 cluster 2x1");
-  r.template add_run<Tile<T, C, 128, 256, K, 1, 1>, 4>("run 128x256", Raster::along_m, 8);
-  r.template add_run<Tile<T, C, 128, 256, K, 2, 1>, 4>("run 128x256 cluster 2x1, strip 4", Raster::along_m,
-                                                       4);
-  r.template add_run<Tile<T, C, 128, 256, K, 2, 1>, 4>("run 128x256 cluster 2x1, strip 8", Raster::along_m,
-                                                       8);
-  r.template add_run<Tile<T, C, 128, 256, K, 2, 1>, 4>("run 128x256 cluster 2x1, along n 8", Raster::along_n,
-                                                       8);
-  r.template add_run<Tile<T, C, 128, 256, K, 1, 2>, 4>("run 128x256 cluster 1x2, strip 8", Raster::along_m,
-                                                       8);
+  using Single = Tile<T, C, 128, 256, K, 1, 1, More...>;
+  using Pair = Tile<T, C, 128, 256, K, 2, 1, More...>;
+  using Tall = Tile<T, C, 256, 128, K, 1, 1, More...>;
+  constexpr int kDepth = 4;
+  r.template add_execute<Single, kDepth>("execute 128x256");
+  r.template add_run<Single, kDepth>("run 128x256, strip 4", Raster::along_m, 4);
+  r.template add_run<Single, kDepth>("run 128x256, strip 8", Raster::along_m, 8);
+  r.template add_run<Single, kDepth>("run 128x256, strip 16", Raster::along_m, 16);
+  r.template add_run<Single, kDepth>("run 128x256, along n 4", Raster::along_n, 4);
+  r.template add_run<Pair, kDepth>("run 128x256 cluster 2x1, strip 4", Raster::along_m, 4);
+  r.template add_run<Tall, kDepth>("run 256x128, strip 4", Raster::along_m, 4);
   r.report(name);
 }
 
@@ -181,12 +182,15 @@ int main(int argc, char** argv) {
   std::vector<int64_t> extents;
   for (int i = 1; i < argc; ++i) extents.push_back(std::atoll(argv[i]));
   if (extents.empty()) extents = {4096, 8192};
-  std::printf("type  extent  contender                                 time      speed  ratio to cuBLASLt\n");
+  std::printf(
+      "type          extent  contender                                 time      speed  ratio to cuBLASLt\n");
   for (const int64_t extent : extents) {
     race<bf16, float, bf16, 64>("bf16", PeerType::bf16, extent);
     race<f16, float, f16, 64>("f16", PeerType::f16, extent);
     race<int8_t, int32_t, int32_t, 128>("s8", PeerType::s8, extent);
     race<tf32, float, float, 32>("tf32", PeerType::tf32, extent);
+    race<e4m3, float, f16, 128>("e4m3 promoted", PeerType::e4m3, extent);
+    race<e4m3, float, f16, 128, Accumulation<fast>>("e4m3 fast", PeerType::e4m3, extent);
   }
   return 0;
 }

@@ -53,6 +53,8 @@ Types types_of(PeerType type) {
       return {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
     case PeerType::f32:
       return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+    case PeerType::e4m3:
+      return {CUDA_R_8F_E4M3, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
     default:
       return {CUDA_R_8I, CUDA_R_32I, CUDA_R_32I, CUBLAS_COMPUTE_32I};
   }
@@ -73,11 +75,14 @@ struct CublasLtPeer::State {
     const Types t = types_of(of);
     type = of;
     const cublasOperation_t transposed = CUBLAS_OP_T;
+    const int8_t fast = type == PeerType::e4m3 ? 1 : 0;
     const auto u = [](int64_t x) { return static_cast<uint64_t>(x); };
     return api.create(&handle) == CUBLAS_STATUS_SUCCESS &&
            api.desc_create(&operation, t.compute, t.scale) == CUBLAS_STATUS_SUCCESS &&
            api.desc_set(operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed) ==
                CUBLAS_STATUS_SUCCESS &&
+           (fast == 0 || api.desc_set(operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast) ==
+                             CUBLAS_STATUS_SUCCESS) &&
            api.layout_create(&a, t.in, u(k), u(n), k) == CUBLAS_STATUS_SUCCESS &&
            api.layout_create(&b, t.in, u(k), u(m), k) == CUBLAS_STATUS_SUCCESS &&
            api.layout_create(&c, t.out, u(n), u(m), n) == CUBLAS_STATUS_SUCCESS;

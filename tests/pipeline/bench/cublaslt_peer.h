@@ -8,11 +8,11 @@
 
 namespace tilewright::bench {
 
-enum class PeerType : uint8_t { f16, bf16, tf32, s8, f32, f64 };
+enum class PeerType : uint8_t { f16, bf16, tf32, s8, f32, f64, e4m3 };
 
 /// C (m x n, row-major) = A (m x k, row-major) B (k x n, column-major), packed. C is f16 for f16, bf16 for
 /// bf16, f32 for tf32 and f32 (TF32 off), s32 for s8,
-/// f64 for f64.
+/// f64 for f64, f16 for e4m3 (with the library's fast accumulation).
 class CublasLtPeer {
  public:
   /// Null, with the reason in `error`, where the library or a kernel of it is missing.
