@@ -147,7 +147,7 @@ Status keep_asked(const PlanRequest& r, std::vector<const TensorKernel*>& kernel
 Shape2 profitable_cluster(const KernelProblem& p, const TileChoice& tile, int sms) {
   const int64_t tiles_m = (p.m + tile.tile_m - 1) / tile.tile_m;
   const int64_t tiles_n = (p.n + tile.tile_n - 1) / tile.tile_n;
-  const bool pays = bits_of(p.a.type) == 16 && tiles_m % 2 == 0 && tiles_m * tiles_n * p.l >= sms;
+  const bool pays = bits_of(p.a.type) == 16 && sms >= 2 && tiles_m % 2 == 0 && tiles_m * tiles_n * p.l >= sms;
   return pays ? Shape2{2, 1} : Shape2{1, 1};
 }
 
@@ -187,7 +187,7 @@ Expected<TensorChoice> choose_tensor_kernel(const PlanRequest& r) {
   for (const TensorKernel* k : *found) tiles.push_back({k->id.tile_m, k->id.tile_n, false});
   const TileChoice tile = tiles[static_cast<size_t>(choose_tile(query, tiles))];
   TensorChoice choice;
-  const Shape2 cluster = profitable_cluster(p, tile, sms);
+  const Shape2 cluster = profitable_cluster(p, tile, static_cast<int>(r.options.max_sms.value_or(sms)));
   for (const TensorKernel* k : *found) {
     if (k->id.tile_m != tile.tile_m || k->id.tile_n != tile.tile_n) continue;
     const Shape2 of_k = cluster_of(*k);
