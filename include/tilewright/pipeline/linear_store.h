@@ -264,8 +264,7 @@ auto make_linear_store(const Tensor<T, row_major, Rank, Ld>& c, const Source& so
   made.from_ = detail::strided_matrix(detail::operand_view(source), sizeof(T));
   made.factors_ = factors;
   if constexpr (impl::has_slabs_v<D>) {
-    pipeline_status status;
-    if (bulk) status = impl::bind_slabs<D>(c, made.target_);
+    const pipeline_status status = bulk ? impl::bind_slabs<D>(c, made.target_) : pipeline_status();
     if (!status && status.error().code != pipeline_error_code::alignment_unfulfilled)
       return pipeline_result<Made>(status.error());
     made.bulk_ = bulk && status;
