@@ -56,6 +56,21 @@ TEST(GemmCommand, passes_both_layouts_types_and_schedules) {
   EXPECT_EQ(gemm("--mnkl 128,320,256,1 --dtype e5m2 --schedule adversarial --seed 4").exit_code, 0);
 }
 
+TEST(GemmCommand, passes_with_scales_of_rows_and_columns_and_of_blocks) {
+  const Output blocks = gemm("--dtype fp8-1x128 --mnkl 200,300,400,2 --c_dtype BFloat16 --alpha 0.5");
+  ASSERT_EQ(blocks.exit_code, 0) << blocks.err << blocks.out;
+  EXPECT_EQ(blocks.json()["scale_mode"], "block");
+  EXPECT_NE(blocks.json()["kernel"].get<std::string>().find("_blocks"), std::string::npos);
+  EXPECT_EQ(blocks.json()["error_bound"].is_null(), false);
+  EXPECT_EQ(gemm("--dtype e4m3 --scale_mode block --mnkl 70,136,130,1 --d_layout column").exit_code, 0);
+  const Output vectors = gemm("--scale-mode row_column --mnkl 200,300,400,1 --c_dtype Float32 --beta 2");
+  ASSERT_EQ(vectors.exit_code, 0) << vectors.err << vectors.out;
+  EXPECT_EQ(vectors.json()["scale_mode"], "row_column");
+  EXPECT_EQ(gemm("--mnkl 64,64,64,1").json()["scale_mode"], "tensor");
+  EXPECT_EQ(gemm("--dtype fp8-1x128 --scale_mode tensor --mnkl 64,64,64,1").exit_code, 2);
+  EXPECT_EQ(gemm("--dtype e5m2 --scale_mode block --mnkl 64,64,64,1").exit_code, 2);
+}
+
 TEST(GemmCommand, answers_empty_problems) {
   EXPECT_EQ(gemm("--mnkl 0,64,64,1").exit_code, 0);
   EXPECT_EQ(gemm("--mnkl 64,64,64,0").exit_code, 0);

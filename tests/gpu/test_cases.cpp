@@ -28,6 +28,13 @@ TEST_F(Cases, larger_random_problems) {
   run_on_gpu("larger random problems", cases);
 }
 
+TEST_F(Cases, random_problems_with_scales) {
+  run_on_gpu("random problems with scales", random_scaled_cases(Device::gpu, 5, 800));
+  std::vector<GemmCase> cases = random_scaled_cases(Device::gpu, 6, 100, 8);
+  for (GemmCase& c : cases) c.check_model = false;
+  run_on_gpu("larger random problems with scales", cases);
+}
+
 TEST_F(Cases, with_known_answers) {
   GpuMachine machine;
   size_t count = 0;
@@ -60,6 +67,7 @@ TEST_F(Cases, have_the_bits_of_the_emulated_machine) {
     }
   }
   for (GemmCase& c : random_cases(Device::gpu, 3, 15)) cases.push_back(std::move(c));
+  for (GemmCase& c : random_scaled_cases(Device::gpu, 7, 25)) cases.push_back(std::move(c));
   for (GemmCase& c : cases) c.runs = 1;
   size_t equal = 0;
   GpuMachine gpu;

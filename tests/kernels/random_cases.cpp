@@ -88,18 +88,56 @@ GemmCase random_case(Random& random, int64_t scale) {
   return c;
 }
 
-}  // namespace
+/// Strides of `lines` x `blocks` scales: packed, or padded with either of them contiguous.
+ScaleStrides scale_strides(Random& random, int64_t lines, int64_t blocks, bool batched) {
+  ScaleStrides s;
+  if (random.one_in(2)) {
+    const int64_t gap = 1 + random.below(3);
+    s = random.one_in(2) ? ScaleStrides{gap, gap * lines + random.below(4)}
+                         : ScaleStrides{gap * blocks + random.below(4), gap};
+  }
+  if (batched && random.one_in(4)) s.batch_stride = 0;
+  return s;
+}
 
-std::vector<GemmCase> random_cases(Device device, uint64_t seed, int count, int64_t scale) {
+GemmCase random_scaled_case(Random& random, int64_t scale) {
+  GemmCase c = random_case(random, scale);
+  Problem& p = c.problem;
+  const bool blocks = random.one_in(2);
+  p.scale_mode = blocks ? ScaleMode::block_1x128_128x128 : ScaleMode::per_row_column;
+  p.a.type = p.b.type = DType::e4m3;
+  if (bits_of(p.d.type) == 8) p.d.type = DType::bf16;
+  if (blocks) p.accumulation = Accumulation::promoted, p.interval = 4;
+  const int64_t k_blocks = blocks ? (p.k + 127) / 128 : 1, n_lines = blocks ? (p.n + 127) / 128 : p.n;
+  p.a_scales = scale_strides(random, p.m, k_blocks, p.l > 1);
+  p.b_scales = scale_strides(random, n_lines, k_blocks, p.l > 1);
+  c.offset.scales = 4 * static_cast<int>(random.below(4));
+  return c;
+}
+
+/// Of those that `make` gives, the first `count` that can be planned.
+template <class Make>
+std::vector<GemmCase> planned_cases(Device device, const char* name, uint64_t seed, int count, Make make) {
   Random random(seed);
   std::vector<GemmCase> cases;
   while (static_cast<int>(cases.size()) < count) {
-    GemmCase c = random_case(random, scale);
+    GemmCase c = make(random);
     if (can_run(planned_problem(c), planned_options(c, device))) continue;
-    c.name = text("random ", seed, '/', cases.size());
+    c.name = text(name, seed, '/', cases.size());
     cases.push_back(std::move(c));
   }
   return cases;
+}
+
+}  // namespace
+
+std::vector<GemmCase> random_cases(Device device, uint64_t seed, int count, int64_t scale) {
+  return planned_cases(device, "random ", seed, count, [=](Random& r) { return random_case(r, scale); });
+}
+
+std::vector<GemmCase> random_scaled_cases(Device device, uint64_t seed, int count, int64_t scale) {
+  return planned_cases(device, "random, scaled ", seed, count,
+                       [=](Random& r) { return random_scaled_case(r, scale); });
 }
 
 }  // namespace tilewright::testing

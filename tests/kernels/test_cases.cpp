@@ -42,6 +42,9 @@ using RandomProblems = Shard;
 TEST_P(RandomProblems, are_computed_whatever_their_extents) {
   run(random_cases(Device::emulator, 1, 200), kRandomShards);
 }
+TEST_P(RandomProblems, are_computed_with_scales) {
+  run(random_scaled_cases(Device::emulator, 5, 120), kRandomShards);
+}
 INSTANTIATE_TEST_SUITE_P(Kernels, RandomProblems, ::testing::Range(0, kRandomShards));
 
 class Checks : public ::testing::TestWithParam<Check> {};

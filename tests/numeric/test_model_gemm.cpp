@@ -105,6 +105,37 @@ TEST(Case, C04_zero_and_negative_intervals_are_refused) {
   }
 }
 
+// Each group of 128 is a product of its own; the scales' product is rounded once, and so is each
+// multiply-add.
+TEST(ModelGemm, scales_multiply_the_groups_as_they_are_added) {
+  const int64_t m = 3, n = 260, k = 128 * 3 + 40, blocks = 4;
+  std::mt19937 random(9);
+  Codes a(m * k), b(n * k);
+  for (uint8_t& code : a) code = static_cast<uint8_t>(random() % 0x70);
+  for (uint8_t& code : b) code = static_cast<uint8_t>(random() % 0x70);
+  std::vector<float> sa(m * blocks), sb(3 * blocks);  // A: rows contiguous; B: blocks along K contiguous
+  for (float& s : sa) s = 0.1f + static_cast<float>(random() % 1000) / 700;
+  for (float& s : sb) s = -2.0f + static_cast<float>(random() % 1000) / 300;
+  ModelGemm gemm{MmaType::e4m3, MmaType::e4m3, m, n, k, a.data(), k, b.data(), k, 4, false, 1};
+  gemm.a_scales = {sa.data(), 1, m};
+  gemm.b_scales = {sb.data(), blocks, 1};
+  std::vector<float> d(m * n);
+  ASSERT_FALSE(model_gemm_fp8(gemm, d.data(), n));
+  for (const int64_t column : {0, 127, 128, 255, 256, 259}) {
+    for (int64_t row = 0; row < m; ++row) {
+      float want = 0;
+      for (int64_t block = 0; block < blocks; ++block) {
+        const int64_t first = 128 * block, last = std::min(k, first + 128);
+        const float group = scalar_element({&a[row * k + first], &a[row * k + last]},
+                                           {&b[column * k + first], &b[column * k + last]}, 4);
+        const float scale = sa[block * m + row] * sb[column / 128 * blocks + block];
+        want = block == 0 ? group * scale : std::fma(group, scale, want);
+      }
+      EXPECT_EQ(d[row * n + column], want) << row << ", " << column;
+    }
+  }
+}
+
 TEST(ModelGemm, ragged_shapes_with_padded_rows_agree_with_single_elements) {
   const int64_t m = 67, n = 261, k = 77, lda = 80, ldb = 79, ldd = 263;
   std::mt19937 random(8);

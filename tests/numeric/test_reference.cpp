@@ -79,6 +79,47 @@ TEST(Reference, equals_the_textbook_sum_for_every_type_and_layout) {
   }
 }
 
+// Scales are factors of the elements: the reference of scaled operands is that of operands multiplied by
+// them.
+TEST(Reference, scales_are_factors_of_the_elements) {
+  const int64_t m = 70, n = 130, k = 300, batches = 2;
+  Storage a({DType::f32, m, k, batches, k, 1, m * k}, batches * m * k);
+  Storage b({DType::f32, k, n, batches, 1, k, n * k}, batches * n * k);
+  fill_matrix(a.bytes.data(), a.shape, Init::normal, 1);
+  fill_matrix(b.bytes.data(), b.shape, Init::normal, 2);
+  // A: one for each row and 100 of k, rows contiguous; B: one for each 64 columns and 150 of k.
+  std::vector<float> sa(m * 3 * batches), sb(3 * 2 * batches);
+  for (size_t i = 0; i < sa.size(); ++i) sa[i] = 0.25f + static_cast<float>(i % 37);
+  for (size_t i = 0; i < sb.size(); ++i) sb[i] = static_cast<float>(i) - 4.5f;
+  ReferenceGemm g{m, n, k, batches, a.view(), b.view(), {}};
+  g.a_scales = {sa.data(), 1, 100, 1, m, 3 * m};
+  g.b_scales = {sb.data(), 64, 150, 2, 1, 6};
+  const Reference scaled(g);
+  const auto multiply = [&](Storage& matrix, const ScaleView& scales, bool lines_first) {
+    auto* values = reinterpret_cast<float*>(matrix.bytes.data());
+    for (int64_t batch = 0; batch < batches; ++batch)
+      for (int64_t line = 0; line < (lines_first ? m : n); ++line)
+        for (int64_t x = 0; x < k; ++x)
+          values[(batch * (lines_first ? m : n) + line) * k + x] *=
+              static_cast<float>(scales.at(batch, line, x));
+  };
+  multiply(a, g.a_scales, true);
+  multiply(b, g.b_scales, false);
+  g.a_scales = g.b_scales = {};
+  const Reference plain(g);
+  for (size_t i = 0; i < plain.d.size(); ++i) {
+    ASSERT_NEAR(scaled.d[i], plain.d[i], 1e-5 * plain.s[i]) << i;
+    ASSERT_NEAR(scaled.s[i], plain.s[i], 1e-5 * plain.s[i]) << i;
+  }
+}
+
+TEST(Reference, block_scales_cost_two_roundings_more) {
+  const AccumulationBound plain = wgmma_f32_bound(DType::e4m3, 1024, 4),
+                          scaled = block_scaled_bound(DType::e4m3, 1024, 8);
+  EXPECT_NEAR(scaled.relative - plain.relative, 2 * 0x1p-24, 0x1p-40);
+  EXPECT_NEAR(scaled.absolute, 8 * plain.absolute + 8 * 0x1p-149, 0x1p-149);
+}
+
 TEST(Reference, subnormals_count_as_the_least_normal_number_in_s) {
   const e4m3 a = e4m3::from_bits(1), b = e4m3(1.0f);  // 2^-9
   const ReferenceGemm g{1, 1, 1, 1, {&a, DType::e4m3}, {&b, DType::e4m3}, {}};

@@ -73,8 +73,8 @@ struct Fp8BlockScales {
   TILEWRIGHT_DEVICE void read(uint32_t stage, int part, float (&factors)[2]) const {
     constexpr uint32_t kWarpgroupRows = kRows / Config::kConsumers;
     constexpr bool kPartsAlongM = kWarpgroupRows > 64;
-    const uint32_t warp = arch::warp_index();
-    const uint32_t row = warp / 4 * kWarpgroupRows + warp % 4 * 16 + arch::lane_index() / 4 +
+    const uint32_t thread = arch::thread_index().x;  // warp_index() would be a shuffle in each K tile
+    const uint32_t row = thread / 128 * kWarpgroupRows + thread % 128 / 32 * 16 + thread % 32 / 4 +
                          (kPartsAlongM ? static_cast<uint32_t>(part) * 64 : 0);
     const uint32_t block =
         kPartsAlongM ? 0 : static_cast<uint32_t>(part) * Config::kPartN / kernels::kFp8ScaleRows;
