@@ -39,10 +39,10 @@ constexpr DType kBf16 = DType::bf16, kF32 = DType::f32;
 
 TEST(TensorPlan, takes_the_wide_tile_for_large_problems_and_low_ones_for_small) {
   const Plan large = planned(tensor_problem(kBf16, kBf16, 4096, 4096, 4096));
-  EXPECT_EQ(large.info().kernel, "tensor_128x256_bf16_bf16_kk");
+  EXPECT_EQ(large.info().kernel, "tensor_128x256_bf16_bf16_kk_2x1");
   EXPECT_EQ(large.info().path, "wgmma");
   EXPECT_EQ(large.info().tile, (Shape2{128, 256}));
-  EXPECT_EQ(large.info().cluster, (Shape2{1, 1}));
+  EXPECT_EQ(large.info().cluster, (Shape2{2, 1}));
   EXPECT_EQ(large.info().tile_k, 64);
   EXPECT_EQ(large.info().stages, 4);
   EXPECT_EQ(large.info().shared_bytes, 200 * 1024);
@@ -50,7 +50,7 @@ TEST(TensorPlan, takes_the_wide_tile_for_large_problems_and_low_ones_for_small) 
   EXPECT_EQ(large.info().grid_ctas, 132);
   EXPECT_EQ(large.info().promotions, 1);
   EXPECT_EQ(large.info().launches, 1);
-  EXPECT_EQ(large.info().swizzle, 8);
+  EXPECT_EQ(large.info().swizzle, 4);
   EXPECT_TRUE(large.info().tma_load && large.info().tma_store);
   EXPECT_EQ(large.info().why.find(large.info().kernel), 0u);
   EXPECT_EQ(planned(tensor_problem(kBf16, kBf16, 64, 7168, 2048)).info().tile, (Shape2{64, 128}));
@@ -260,15 +260,28 @@ TEST(TensorPlan, options_are_taken_or_refused) {
   expect_refused(p, o, "cluster.resident", "1 multiprocessors");
 }
 
-TEST(TensorPlan, forms_clusters_only_when_asked) {
-  for (const DType type : {DType::bf16, DType::s8}) {
-    const Problem p = tensor_problem(type, type == DType::s8 ? DType::s32 : type, 8192, 8192, 8192);
-    EXPECT_EQ(planned(p).info().cluster, (Shape2{1, 1}));
-    Options o;
-    o.cluster = Shape2{2, 1};
-    EXPECT_EQ(planned(p, o).info().cluster, (Shape2{2, 1}));
-    EXPECT_EQ(planned(p, o).info().swizzle, 4);
+TEST(TensorPlan, forms_clusters_of_16_bit_tiles_that_fill_the_chip_in_pairs) {
+  constexpr Shape2 kOne{1, 1}, kTwo{2, 1};
+  const auto cluster = [](DType type, DType d, int64_t m, int64_t n, const Options& o = {}) {
+    return planned(tensor_problem(type, d, m, n, 8192), o).info().cluster;
+  };
+  EXPECT_EQ(cluster(kBf16, kBf16, 8192, 8192), kTwo);
+  EXPECT_EQ(cluster(DType::f16, DType::f16, 8192, 8192), kTwo);
+  EXPECT_EQ(cluster(kBf16, kBf16, 8192 + 128, 8192), kOne);  // an odd number of tiles along M
+  EXPECT_EQ(cluster(kBf16, kBf16, 1024, 2048), kOne);        // fewer tiles than multiprocessors
+  EXPECT_EQ(cluster(DType::s8, DType::s32, 8192, 8192), kOne);
+  EXPECT_EQ(cluster(DType::tf32, kF32, 8192, 8192), kOne);
+  Options single;
+  single.max_sms = 1;
+  EXPECT_EQ(cluster(kBf16, kBf16, 8192, 8192, single), kOne);
+  Options asked;
+  for (const Shape2 shape : {kOne, kTwo}) {
+    asked.cluster = shape;
+    EXPECT_EQ(cluster(DType::s8, DType::s32, 8192, 8192, asked), shape);
+    EXPECT_EQ(cluster(kBf16, kBf16, 8192, 8192, asked), shape);
   }
+  EXPECT_EQ(planned(tensor_problem(DType::s8, DType::s32, 8192, 8192, 8192)).info().swizzle, 8);
+  EXPECT_EQ(planned(tensor_problem(DType::s8, DType::s32, 8192, 8192, 8192), asked).info().swizzle, 4);
 }
 
 TEST(TensorPlan, refuses_types_layouts_and_addresses_by_rule) {
