@@ -95,7 +95,7 @@ TEST_F(PipelineProducts, of_one_warpgroup) {
   check_products<Tile<bf16, bf16, float, 64, 64, 64, 128, Products<2>>, 3, bf16>(100, 130, 200, 2);
 }
 TEST_F(PipelineProducts, of_two_warpgroups_and_several_parts) {
-  check_products<Tile<bf16, bf16, float, 128, 128, 64, 256, Products<2>>, 2, float>(300, 140, 90);
+  check_products<Tile<bf16, bf16, float, 128, 96, 64, 256, Products<2>>, 2, float>(300, 140, 90);
   check_products<Tile<bf16, bf16, float, 256, 64, 32, 256, Products<2>>, 2, float>(300, 140, 90);
 }
 TEST_F(PipelineProducts, of_four_warpgroups_side_by_side) {
