@@ -97,7 +97,8 @@ std::vector<GemmCase> tensor_kernel_cases() {
 std::vector<GemmCase> tensor_edge_cases() {
   std::vector<GemmCase> cases;
   const auto add = [&](const TensorKernelId& id, int64_t rows, int64_t columns, int64_t depth) {
-    const bool exchanged = cases.size() % 3 == 2 && rows > 1;  // a single column of D is a row, too
+    const bool exchanged =
+        cases.size() % 3 == 2 && rows > 1 && columns > 0;  // a single column of D is a row, too
     GemmCase c = tensor_case(id, "", rows, columns, depth, exchanged);
     c.name = text("edge ", kernels::tensor_kernel_name(id), ' ', rows, " x ", columns, " x ", depth);
     c.problem.beta = cases.size() % 4 == 1 ? 2.0f : 0.0f;

@@ -93,6 +93,7 @@ void set_factors(GemmCase& c, int level) {
   c.problem.alpha = kFactors[static_cast<size_t>(level)][0];
   c.problem.beta = kFactors[static_cast<size_t>(level)][1];
   c.device_scalars = level == 4;
+  if (level == 3) c.options.tile = c.options.cluster = {};  // without a product any kernel does
   if (level != 5) return;
   c.in_place = true;
   c.problem.c.ld = c.problem.d.ld;
