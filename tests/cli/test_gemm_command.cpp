@@ -122,7 +122,7 @@ TEST(GemmCommand, what_cannot_run_is_refused_with_its_rule) {
   expect_refused(gemm("--stages 99"), "stages.value", "stages: 99");
   expect_refused(gemm("--sms 0"), "sms.value", "max_sms: 0");
   expect_refused(gemm("--c_dtype Int32"), "type.d", "s32");
-  expect_refused(gemm("--dtype f16"), "type.ab", "f16");
+  expect_refused(gemm("--dtype s32"), "type.ab", "s32");
 }
 
 TEST(GemmCommand, writes_a_timeline) {

@@ -78,7 +78,7 @@ struct SplitRows {
   TILEWRIGHT_DEVICE uint32_t largest_of_block(uint32_t largest) const {
     constexpr uint32_t kWarps = kRepackThreads / 32;
     largest = largest_of_lanes<32>(largest);
-    arch::store_shared(shared + 4 * (thread / 32), largest);
+    if (thread % 32 == 0) arch::store_shared(shared + 4 * (thread / 32), largest);
     arch::sync_threads();
     const uint32_t of_warp = arch::load_shared<uint32_t>(shared + 4 * (thread % kWarps));
     arch::sync_threads();  // before the next line's words
