@@ -29,6 +29,19 @@ TILEWRIGHT_DEVICE void undefine([[maybe_unused]] uint32_t& value) {
 #endif
 }
 
+/// x, by way of the FP32 pipe (x + -0): the compiler is free to give the result another register than x, as
+/// it is not for an assignment. An accumulator that wgmma does not write is then placed in the other bank
+/// than what is added to it. Infinities and zeros keep their signs; a NaN stays one.
+TILEWRIGHT_DEVICE float copy_rn(float x) {
+#if defined(TILEWRIGHT_EMULATE)
+  return x;
+#else
+  float copy;
+  asm("add.rn.f32 %0, %1, 0f80000000;" : "=f"(copy) : "f"(x));
+  return copy;
+#endif
+}
+
 #if defined(TILEWRIGHT_EMULATE)
 // Built with -ffp-contract=off.
 TILEWRIGHT_DEVICE float add_rn(float a, float b) { return a + b; }

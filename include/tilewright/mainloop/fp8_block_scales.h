@@ -2,7 +2,8 @@
 //
 // Two warps of the producer warpgroup bring those of each K tile by small asynchronous copies, which arrive
 // on the stage's full barrier as its tiles do: a ring ahead of the consumers, and with any strides. A
-// consumer thread reads two scales of A and one of B for each part of a K tile: 3 loads for 64 multiply-adds.
+// consumer thread reads a scale for each of its rows and each part along N, under the MMAs of the K tile
+// before: 4 loads for 128 multiply-adds.
 #pragma once
 
 #include "tilewright/arch/cp_async.h"
@@ -24,6 +25,9 @@ struct Fp8BlockScales {
   static constexpr uint32_t kRows = Config::kTileM;
   static constexpr uint32_t kBlocks = (Config::kTileN + kernels::kFp8ScaleRows - 1) / kernels::kFp8ScaleRows;
 
+  static constexpr uint32_t kWarpgroupRows = kRows / Config::kConsumers;
+  static constexpr uint32_t kRowParts = kWarpgroupRows / 64, kColumnParts = Config::kParts / kRowParts;
+
   static_assert(Config::kPartN <= kernels::kFp8ScaleRows && kernels::kFp8ScaleRows % Config::kPartN == 0,
                 "the columns of a part share one scale of B");
 
@@ -43,15 +47,25 @@ struct Fp8BlockScales {
     const uint32_t slot = slots + at.stage * kSlotBytes;
     const kernels::Fp8Scales &a = p.a_scales, &b = p.b_scales;
     const float* from = at_k(a, tile.batch, k_tile);
-    TILEWRIGHT_UNROLL
-    for (uint32_t i = 0; i < kRows / kThreads; ++i) {
-      const uint32_t in_tile = thread + i * kThreads;
-      copy(slot + 4 * in_tile, from, a.line_stride, tile.m * kRows + in_tile, p.m);
+    // What goes through L1 takes cycles of shared memory that the MMAs need: four rows at once if possible.
+    if (is_wide(a)) {
+      const uint32_t row = tile.m * kRows + 4 * thread;
+      const uint32_t left = row < p.m ? 4 * (p.m - row) : 0;
+      if (thread < kRows / 4)
+        arch::cp_async_16(slot + 16 * thread, left != 0 ? from + row : from, left < 16 ? left : 16);
+    } else {
+      TILEWRIGHT_UNROLL
+      for (uint32_t i = 0; i < kRows / kThreads; ++i) {
+        const uint32_t in_tile = thread + i * kThreads;
+        copy(slot + 4 * in_tile, from, a.line_stride, tile.m * kRows + in_tile, p.m);
+      }
     }
-    if (thread < kBlocks) {
+    // The other warp.
+    const uint32_t block = thread - 32;
+    if (block < kBlocks) {
       const uint32_t first_block = tile.n * Config::kTileN / kernels::kFp8ScaleRows;
       const uint32_t blocks = (p.n + kernels::kFp8ScaleRows - 1) / kernels::kFp8ScaleRows;
-      copy(slot + 4 * (kRows + thread), at_k(b, tile.batch, k_tile), b.line_stride, first_block + thread,
+      copy(slot + 4 * (kRows + block), at_k(b, tile.batch, k_tile), b.line_stride, first_block + block,
            blocks);
     }
     arch::cp_async_mbarrier_arrive_noinc(ring.full_barrier(at));
@@ -68,23 +82,39 @@ struct Fp8BlockScales {
     }
   }
 
-  /// Consumer, while it owns the stage: what to multiply the sums of a part with, in the thread's first row
-  /// and eight rows below.
-  TILEWRIGHT_DEVICE void read(uint32_t stage, int part, float (&factors)[2]) const {
-    constexpr uint32_t kWarpgroupRows = kRows / Config::kConsumers;
-    constexpr bool kPartsAlongM = kWarpgroupRows > 64;
+  /// The scales that a consumer thread needs of a K tile: of its first row and of eight rows below in each
+  /// part along M, and of each part along N.
+  struct Held {
+    float row[2 * kRowParts], column[kColumnParts];
+  };
+
+  /// Consumer, while it owns the stage.
+  TILEWRIGHT_DEVICE void read(uint32_t stage, Held& held) const {
     const uint32_t thread = arch::thread_index().x;  // warp_index() would be a shuffle in each K tile
-    const uint32_t row = thread / 128 * kWarpgroupRows + thread % 128 / 32 * 16 + thread % 32 / 4 +
-                         (kPartsAlongM ? static_cast<uint32_t>(part) * 64 : 0);
-    const uint32_t block =
-        kPartsAlongM ? 0 : static_cast<uint32_t>(part) * Config::kPartN / kernels::kFp8ScaleRows;
+    const uint32_t row = thread / 128 * kWarpgroupRows + thread % 128 / 32 * 16 + thread % 32 / 4;
     const uint32_t slot = slots + stage * kSlotBytes;
-    const auto b = arch::load_shared<float>(slot + 4 * (kRows + block));
-    factors[0] = arch::mul_rn(arch::load_shared<float>(slot + 4 * row), b);
-    factors[1] = arch::mul_rn(arch::load_shared<float>(slot + 4 * row + 32), b);
+    TILEWRIGHT_UNROLL
+    for (uint32_t i = 0; i < 2 * kRowParts; ++i)
+      held.row[i] = arch::load_shared<float>(slot + 4 * (row + i / 2 * 64 + i % 2 * 8));
+    TILEWRIGHT_UNROLL
+    for (uint32_t i = 0; i < kColumnParts; ++i)
+      held.column[i] =
+          arch::load_shared<float>(slot + 4 * (kRows + i * Config::kPartN / kernels::kFp8ScaleRows));
+  }
+
+  /// What to multiply the sums of a part with, in the thread's first row and eight rows below.
+  TILEWRIGHT_DEVICE static void factors(const Held& held, int part, float (&of)[2]) {
+    const float column = held.column[kColumnParts > 1 ? part : 0];
+    TILEWRIGHT_UNROLL
+    for (int i = 0; i < 2; ++i) of[i] = arch::mul_rn(held.row[kRowParts > 1 ? 2 * part + i : i], column);
   }
 
  private:
+  /// Whether four rows are 16 bytes at a multiple of 16.
+  TILEWRIGHT_DEVICE static bool is_wide(const kernels::Fp8Scales& a) {
+    return a.line_stride == 1 && (a.k_stride | a.batch_stride) % 4 == 0 &&
+           reinterpret_cast<uintptr_t>(a.data) % 16 == 0;
+  }
   TILEWRIGHT_DEVICE static const float* at_k(const kernels::Fp8Scales& s, uint32_t batch, uint32_t k_tile) {
     return s.data + static_cast<int64_t>(batch) * s.batch_stride + static_cast<int64_t>(k_tile) * s.k_stride;
   }

@@ -7,11 +7,12 @@
 //
 // Promotion: the tensor core keeps 13 fraction bits of a running FP8 sum, so every group of MMAs accumulates
 // in a temporary that is then added to the main accumulator in FP32. The first group of a tile has nothing to
-// be added to and goes straight into the main accumulator.
+// be added to. Where registers allow, it is computed in the temporary too, and copied: an accumulator that no
+// wgmma writes may lie in the other register bank than the temporary, and an addition then takes one cycle
+// instead of two.
 //
-// A consumer releases the previous stage and waits for the next one while its MMAs run, so that between two
-// groups of MMAs of a warpgroup stand only the additions: short enough for the other warpgroup's MMAs to
-// cover.
+// A consumer waits for the next stage while its MMAs run, so that between two groups of MMAs of a warpgroup
+// stand only a release and the additions: short enough for the other warpgroup's MMAs to cover.
 #pragma once
 
 #include <type_traits>
@@ -21,6 +22,7 @@
 #include "tilewright/arch/mbarrier.h"
 #include "tilewright/arch/warp.h"
 #include "tilewright/arch/wgmma.h"
+#include "tilewright/mainloop/fp8_block_scales.h"
 #include "tilewright/mainloop/fp8_loads.h"
 #include "tilewright/mainloop/ring.h"
 
@@ -52,23 +54,24 @@ struct WgmmaFp8 {
   template <class Shadow>
   TILEWRIGHT_DEVICE void multiply(const Ring& ring, const Releaser& releaser, RingPosition& at,
                                   uint32_t k_tiles, uint32_t group_tiles, Shadow& shadow) const {
-    const Descriptors descriptors(stages, scale_slots, block_scales);
+    const Descriptors descriptors(stages);
     Accumulators<Config> acc;
-    RingPosition previous = at;
     if (k_tiles != 0) ring.wait(at);
     if (k_tiles == 0) {
       store_rest(shadow);
       shadow.clear_scales();
       clear(acc);
     } else if constexpr (!Config::kPromoted) {
+      RingPosition previous = at;
       if (multiply_fast(acc, descriptors, ring, releaser, at, previous, k_tiles, shadow)) return;
+      releaser.release(previous);
     } else if constexpr (Config::kInterval != 0) {
-      multiply_subtiles(acc, descriptors, ring, releaser, at, previous, k_tiles, shadow);
+      multiply_subtiles(acc, descriptors, ring, releaser, at, k_tiles, shadow);
     } else {
-      if (multiply_promoted(acc, descriptors, ring, releaser, at, previous, k_tiles, group_tiles, shadow))
+      Scales scales(*this);
+      if (multiply_promoted(acc, descriptors, ring, releaser, at, k_tiles, group_tiles, scales, shadow))
         return;
     }
-    if (k_tiles != 0) release(releaser, previous);
     shadow.pack_all(acc);
   }
 
@@ -87,38 +90,50 @@ struct WgmmaFp8 {
   }
 
  private:
-  /// All lanes of the warp, after their reads of the stage and of its block scales.
-  TILEWRIGHT_DEVICE static void release(const Releaser& releaser, RingPosition at) {
-    // wgmma_wait says that the MMAs of all lanes are done, but not their loads.
-    if constexpr (Config::kBlockScales) arch::sync_warp();
-    releaser.release(at);
-  }
-
-  /// What the sums of a part of a K tile are multiplied with, by row (see Fp8BlockScales::read).
+  /// What the sums of a part of a K tile are multiplied with, by row (see Fp8BlockScales::factors).
   struct Factors {
     float of[2] = {1, 1};
   };
-  /// Where they come from, in kernels that take block scales.
-  struct BlockScales {
-    Fp8BlockScales<Config> slots;
-    bool present;  // otherwise vectors, which a kernel may not take
-
-    TILEWRIGHT_DEVICE Factors factors(uint32_t stage, int part) const {
+  /// Block scales of the K tile being multiplied; of kernels that do not take them, nothing.
+  class BlockScales {
+   public:
+    TILEWRIGHT_DEVICE explicit BlockScales(const WgmmaFp8& loop)
+        : slots_{loop.scale_slots}, present_(!Config::kVectorScales || loop.block_scales) {}
+    TILEWRIGHT_DEVICE void read(uint32_t stage) {
+      if (present_) slots_.read(stage, held_);
+    }
+    TILEWRIGHT_DEVICE Factors factors(int part) const {
       Factors f;
-      if (present || !Config::kVectorScales) slots.read(stage, part, f.of);
+      if (present_) slots_.factors(held_, part, f.of);
+      arch::fence_operand(f.of);
       return f;
     }
-  };
-  struct NoScales {};
+    /// Under the last MMAs of a K tile, when all its factors have been taken: reads those of the next one, if
+    /// there is one. From here on the warp may release the stage: wgmma_wait says that the MMAs of all lanes
+    /// are done, but not their reads of scales.
+    TILEWRIGHT_DEVICE void advance(bool more, uint32_t stage) {
+      arch::sync_warp();
+      if (more) read(stage);
+    }
 
-  /// Low words of the wgmma descriptors of stage 0 (only these change along the ring), and the scales.
+   private:
+    Fp8BlockScales<Config> slots_;
+    typename Fp8BlockScales<Config>::Held held_;
+    bool present_;  // otherwise vectors, which a kernel may take instead
+  };
+  struct NoBlockScales {
+    TILEWRIGHT_DEVICE explicit NoBlockScales(const WgmmaFp8&) {}
+    TILEWRIGHT_DEVICE void read(uint32_t) {}
+    TILEWRIGHT_DEVICE Factors factors(int) const { return {}; }
+    TILEWRIGHT_DEVICE void advance(bool, uint32_t) {}
+  };
+  using Scales = std::conditional_t<Config::kBlockScales, BlockScales, NoBlockScales>;
+
+  /// Low words of the wgmma descriptors of stage 0: only these change along the ring.
   struct Descriptors {
     uint32_t a, b, high;
-    std::conditional_t<Config::kBlockScales, BlockScales, NoScales> scales;
 
-    TILEWRIGHT_DEVICE Descriptors(uint32_t stage, [[maybe_unused]] uint32_t scale_slots,
-                                  [[maybe_unused]] bool scaled) {
-      if constexpr (Config::kBlockScales) scales = {{scale_slots}, scaled};
+    TILEWRIGHT_DEVICE explicit Descriptors(uint32_t stage) {
       const uint32_t warpgroup_row =
           (arch::warp_index() / 4) * (Config::kTileM / Config::kConsumers) * kernels::kFp8TileK;
       const uint64_t da = arch::make_smem_descriptor(stage + warpgroup_row, Swizzle::b128, 16, 1024);
@@ -130,10 +145,12 @@ struct WgmmaFp8 {
     TILEWRIGHT_DEVICE uint64_t join(uint32_t low) const { return (static_cast<uint64_t>(high) << 32) | low; }
   };
 
+  /// Whether the first group goes through the temporary: not if it may span K tiles.
+  static constexpr bool kThroughTemporary = kParts == 2;
+
   /// Slabs of the previous tile that promoted kernels store under the first group, and those that wait: as
-  /// many as registers are left for. Without scales that is two, and a little loop state in local memory.
-  static constexpr int kStoredFirst = Config::kScales != kernels::Scales::none && kParts == 2 ? 3 : 2,
-                       kStoredLater = 4 - kStoredFirst;
+  /// many as registers are left for.
+  static constexpr int kStoredFirst = kParts == 2 ? 3 : 2, kStoredLater = 4 - kStoredFirst;
 
   static constexpr bool kPartsAlongM = Config::kTileM / Config::kConsumers > 64;
   static constexpr uint32_t kPartA = kPartsAlongM ? 64 * kernels::kFp8TileK / 16 : 0;
@@ -191,7 +208,7 @@ struct WgmmaFp8 {
       if (kt == 8) shadow.template store<3, 1>();
       arch::wgmma_wait<1>();
       if (kt != 0) releaser.release(previous);
-      next(ring, at, previous, true);
+      previous = next(ring, at, true);
     }
     // The last K tile in two pieces, one packed while the other is computed.
     arch::wgmma_fence();
@@ -252,17 +269,22 @@ struct WgmmaFp8 {
   template <class Shadow>
   TILEWRIGHT_DEVICE static bool multiply_promoted(Accumulators<Config>& acc, const Descriptors& descriptors,
                                                   const Ring& ring, const Releaser& releaser,
-                                                  RingPosition& at, RingPosition& previous, uint32_t k_tiles,
-                                                  uint32_t group_tiles, Shadow& shadow) {
-    uint32_t kt =
-        multiply_first_group(acc, descriptors, ring, releaser, at, previous, k_tiles, group_tiles, shadow);
+                                                  RingPosition& at, uint32_t k_tiles, uint32_t group_tiles,
+                                                  Scales& scales, Shadow& shadow) {
+    float temporary[kRegisters];
+    scales.read(at.stage);
+    uint32_t kt = 1;
+    if constexpr (kThroughTemporary) {
+      multiply_first(acc, temporary, descriptors, ring, releaser, at, k_tiles, scales, shadow);
+    } else {
+      kt = multiply_first_group(acc, descriptors, ring, releaser, at, k_tiles, group_tiles, scales, shadow);
+    }
     if (kt < k_tiles) {
-      float temporary[kRegisters];
       uint32_t in_group = 0;
       const uint32_t last = k_tiles - 1;
       const auto promote = [&](bool store) {
-        promote_tile<false, false>(acc, temporary, descriptors, ring, releaser, at, previous, in_group,
-                                   group_tiles, store, shadow);
+        promote_tile<false, false>(acc, temporary, descriptors, ring, releaser, at, in_group, group_tiles,
+                                   store, scales, shadow);
         ++kt;
       };
       // The results of the previous tile that are still to be stored leave registers before the long loop.
@@ -276,15 +298,14 @@ struct WgmmaFp8 {
       // Two copies of the last K tile: only in this one are a packed part's accumulators dead while the next
       // part is computed, which makes room for its packed results.
       if (kParts > 1 && shadow.packs_early()) {
-        promote_tile<true, true>(acc, temporary, descriptors, ring, releaser, at, previous, in_group,
-                                 group_tiles, false, shadow);
-        release(releaser, previous);
+        promote_tile<true, true>(acc, temporary, descriptors, ring, releaser, at, in_group, group_tiles,
+                                 false, scales, shadow);
         shadow.scale(kParts - 1, acc[kParts - 1]);
         shadow.pack(acc[kParts - 1], shadow.packed[kParts - 1]);
         return true;
       }
-      promote_tile<true, false>(acc, temporary, descriptors, ring, releaser, at, previous, in_group,
-                                group_tiles, false, shadow);
+      promote_tile<true, false>(acc, temporary, descriptors, ring, releaser, at, in_group, group_tiles, false,
+                                scales, shadow);
     } else {
       shadow.template store<kStoredFirst, kStoredLater>();
       shadow.load_scales();
@@ -292,49 +313,64 @@ struct WgmmaFp8 {
     return false;
   }
 
+  /// The first K tile of a promoted tile, part by part through the temporary.
+  template <class Shadow>
+  TILEWRIGHT_DEVICE static void multiply_first(Accumulators<Config>& acc, float (&temporary)[kRegisters],
+                                               const Descriptors& descriptors, const Ring& ring,
+                                               const Releaser& releaser, RingPosition& at, uint32_t k_tiles,
+                                               Scales& scales, Shadow& shadow) {
+    RingPosition done = at;
+    TILEWRIGHT_UNROLL
+    for (int part = 0; part < kParts; ++part) {
+      arch::wgmma_fence();
+      issue_first(temporary, descriptors, done.stage, part);
+      arch::wgmma_commit();
+      if (part == 0) shadow.template store<0, kStoredFirst>();
+      if (part == kParts - 1) done = next(ring, at, k_tiles > 1);
+      const Factors by = scales.factors(part);
+      if (part == kParts - 1) scales.advance(k_tiles > 1, at.stage);
+      arch::wgmma_wait<0>();
+      arch::fence_operand(temporary);
+      if (part == kParts - 1) releaser.release(done);
+      TILEWRIGHT_UNROLL
+      for (int i = 0; i < kRegisters; ++i) {
+        acc[part][i] =
+            Config::kBlockScales ? arch::mul_rn(temporary[i], by.of[i / 2 % 2]) : arch::copy_rn(temporary[i]);
+      }
+    }
+  }
+
   /// The first group of a promoted tile, straight into the main accumulators. Returns its K tiles.
   template <class Shadow>
   TILEWRIGHT_DEVICE static uint32_t multiply_first_group(Accumulators<Config>& acc,
                                                          const Descriptors& descriptors, const Ring& ring,
                                                          const Releaser& releaser, RingPosition& at,
-                                                         RingPosition& previous, uint32_t k_tiles,
-                                                         uint32_t group_tiles, Shadow& shadow) {
+                                                         uint32_t k_tiles, uint32_t group_tiles,
+                                                         Scales& scales, Shadow& shadow) {
+    const uint32_t tiles = group_tiles < k_tiles ? group_tiles : k_tiles;
     arch::wgmma_fence();
     TILEWRIGHT_UNROLL
-    for (int part = 0; part < kParts; ++part) {
-      issue_first(acc[part], descriptors, at.stage, part);
-      if (Config::kBlockScales && part + 1 < kParts) arch::wgmma_commit();
-    }
+    for (int part = 0; part < kParts; ++part) issue_first(acc[part], descriptors, at.stage, part);
     arch::wgmma_commit();
     shadow.template store<0, kStoredFirst>();
-    next(ring, at, previous, k_tiles > 1);
-    if constexpr (Config::kBlockScales && kParts == 2) {  // one part under the MMAs of the other
-      const Factors by = descriptors.scales.factors(previous.stage, 0);
-      arch::wgmma_wait<1>();
-      arch::fence_operand(acc[0]);
-      multiply(acc[0], by);
-    }
-    if constexpr (Config::kBlockScales) {
-      const Factors by = descriptors.scales.factors(previous.stage, kParts - 1);
-      arch::wgmma_wait<0>();
-      arch::fence_operand(acc[kParts - 1]);
-      multiply(acc[kParts - 1], by);
-    } else {
-      arch::wgmma_wait<0>();
-      end(acc);
-    }
+    RingPosition done = next(ring, at, k_tiles > 1);
+    const Factors by = scales.factors(0);  // block scales have groups of one K tile
+    scales.advance(k_tiles > 1, at.stage);
+    arch::wgmma_wait<0>();
+    end(acc);
+    releaser.release(done);
+    if constexpr (Config::kBlockScales) multiply(acc[0], by);
 
-    const uint32_t tiles = group_tiles < k_tiles ? group_tiles : k_tiles;
     TILEWRIGHT_NO_UNROLL
     for (uint32_t kt = 1; kt < tiles; ++kt) {
       begin(acc);
       TILEWRIGHT_UNROLL
       for (int part = 0; part < kParts; ++part) issue(acc[part], descriptors, at.stage, part);
       arch::wgmma_commit();
-      release(releaser, previous);
-      next(ring, at, previous, kt + 1 < k_tiles);
+      done = next(ring, at, kt + 1 < k_tiles);
       arch::wgmma_wait<0>();
       end(acc);
+      releaser.release(done);
     }
     return tiles;
   }
@@ -343,15 +379,13 @@ struct WgmmaFp8 {
   template <class Shadow>
   TILEWRIGHT_DEVICE static void multiply_subtiles(Accumulators<Config>& acc, const Descriptors& descriptors,
                                                   const Ring& ring, const Releaser& releaser,
-                                                  RingPosition& at, RingPosition& previous, uint32_t k_tiles,
-                                                  Shadow& shadow) {
+                                                  RingPosition& at, uint32_t k_tiles, Shadow& shadow) {
     subtiles<true>(acc, descriptors, at.stage, shadow);
-    next(ring, at, previous, k_tiles > 1);
+    releaser.release(next(ring, at, k_tiles > 1));
     TILEWRIGHT_NO_UNROLL
     for (uint32_t kt = 1; kt < k_tiles; ++kt) {
-      releaser.release(previous);
       subtiles<false>(acc, descriptors, at.stage, shadow);
-      next(ring, at, previous, kt + 1 < k_tiles);
+      releaser.release(next(ring, at, kt + 1 < k_tiles));
     }
   }
 
@@ -363,11 +397,12 @@ struct WgmmaFp8 {
     }
   }
 
-  /// Steps to the next stage and, if the tile has one, waits for its bytes.
-  TILEWRIGHT_DEVICE static void next(const Ring& ring, RingPosition& at, RingPosition& previous, bool more) {
-    previous = at;
+  /// Steps to the next stage and, if the tile has one, waits for its bytes. Returns the stage left.
+  TILEWRIGHT_DEVICE static RingPosition next(const Ring& ring, RingPosition& at, bool more) {
+    const RingPosition left = at;
     at.advance(ring.stages);
     if (more) ring.wait(at);
+    return left;
   }
 
   TILEWRIGHT_DEVICE static void add(float (&sum)[kRegisters], const float (&group)[kRegisters]) {
@@ -389,40 +424,35 @@ struct WgmmaFp8 {
   template <bool Last, bool PackEarly, class Shadow>
   TILEWRIGHT_DEVICE static void promote_tile(Accumulators<Config>& acc, float (&temporary)[kRegisters],
                                              const Descriptors& descriptors, const Ring& ring,
-                                             const Releaser& releaser, RingPosition& at,
-                                             RingPosition& previous, uint32_t& in_group, uint32_t group_tiles,
-                                             bool store, Shadow& shadow) {
-    const uint32_t stage = at.stage;
+                                             const Releaser& releaser, RingPosition& at, uint32_t& in_group,
+                                             uint32_t group_tiles, bool store, Scales& scales,
+                                             Shadow& shadow) {
+    RingPosition done = at;
     TILEWRIGHT_UNROLL
     for (int part = 0; part < kParts; ++part) {
       arch::fence_operand(temporary);
       arch::wgmma_fence();
-      issue(temporary, descriptors, stage, part, kParts == 1 && in_group != 0);
+      issue(temporary, descriptors, done.stage, part, kParts == 1 && in_group != 0);
       arch::wgmma_commit();
-      if (part == 0) {
-        release(releaser, previous);
-        if (store) shadow.template store<kStoredFirst, kStoredLater, false>();
-      }
+      if (part == 0 && store) shadow.template store<kStoredFirst, kStoredLater, false>();
       if (part == kParts - 1) {
-        next(ring, at, previous, !Last);
+        done = next(ring, at, !Last);
         if (PackEarly) {
           shadow.scale(0, acc[0]);
           shadow.pack(acc[0], shadow.packed[0]);
         }
       }
-      if constexpr (Config::kBlockScales) {
-        const Factors by = descriptors.scales.factors(stage, part);
-        arch::wgmma_wait<0>();
-        arch::fence_operand(temporary);
-        if (kParts == 1 && !Last && ++in_group < group_tiles) continue;
-        add(acc[part], temporary, by);
-        in_group = 0;
-        continue;
-      }
+      const Factors by = scales.factors(part);
+      if (part == kParts - 1) scales.advance(!Last, at.stage);
       arch::wgmma_wait<0>();
       arch::fence_operand(temporary);
+      if (part == kParts - 1) releaser.release(done);
       if (kParts == 1 && !Last && ++in_group < group_tiles) continue;
-      add(acc[part], temporary);
+      if constexpr (Config::kBlockScales) {
+        add(acc[part], temporary, by);
+      } else {
+        add(acc[part], temporary);
+      }
       in_group = 0;
     }
   }
