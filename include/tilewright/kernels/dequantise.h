@@ -6,6 +6,7 @@
 #include "tilewright/arch/index.h"
 #include "tilewright/arch/named_barrier.h"
 #include "tilewright/arch/shared.h"
+#include "tilewright/arch/vector_store.h"
 #include "tilewright/arch/warp.h"
 #include "tilewright/layout/scale_factors.h"
 #include "tilewright/mainloop/dequantise.h"
@@ -87,16 +88,10 @@ class DequantiseQuad {
     for (uint32_t s = 0; s < kSteps; ++s) {
       const uint32_t k = first_of(span, s);
       if (k >= k_) continue;
-      uint32_t factors[4];
-      widen_scales(scales[s], k, shifts, factors);
-      TILEWRIGHT_UNROLL
-      for (uint32_t j = 0; j < 4; ++j) {
-        if (j >= lines_) continue;
-        DequantiseChunk results;
-        widen(elements[s][j], results);
-        TILEWRIGHT_UNROLL
-        for (uint32_t& word : results.words) word = arch::mul_bf16x2(word, factors[j]);
-        *reinterpret_cast<DequantiseChunk*>(to_ + 32 * j * o_.to_ld + k) = results;
+      if (has_nan(elements[s])) {
+        store<true>(elements[s], scales[s], k, shifts);
+      } else {
+        store<false>(elements[s], scales[s], k, shifts);
       }
     }
   }
@@ -107,15 +102,47 @@ class DequantiseQuad {
     return span * kernels::dequantise_span + 256 * step + 8 * lane_;
   }
 
-  TILEWRIGHT_DEVICE static void widen(const Elements& from, DequantiseChunk& to) {
+  /// Whether an element of the four lines is NaN: seldom.
+  TILEWRIGHT_DEVICE bool has_nan(const Elements (&elements)[4]) const {
+    if constexpr (kFp4) return false;
+    uint32_t nan = 0;
+    TILEWRIGHT_UNROLL
+    for (uint32_t j = 0; j < 4; ++j) {
+      TILEWRIGHT_UNROLL
+      for (uint32_t i = 0; i < kWords; ++i) {
+        if (j < lines_) nan |= mainloop::nan_of_e4m3x4(elements[j].words[i]);
+      }
+    }
+    return nan != 0;
+  }
+
+  /// Eight elements of each line, with their scales.
+  template <bool Nan>
+  TILEWRIGHT_DEVICE void store(const Elements (&elements)[4], const DequantiseChunk& scales, uint32_t k,
+                               uint32_t shifts) const {
+    uint32_t factors[4];
+    widen_scales(scales, k, shifts, factors);
+    TILEWRIGHT_UNROLL
+    for (uint32_t j = 0; j < 4; ++j) {
+      if (j >= lines_) continue;
+      uint32_t v[4];
+      widen<Nan>(elements[j], v);
+      const uint32_t f = factors[j];
+      arch::store_16(to_ + 32 * j * o_.to_ld + k, arch::mul_bf16x2(v[0], f), arch::mul_bf16x2(v[1], f),
+                     arch::mul_bf16x2(v[2], f), arch::mul_bf16x2(v[3], f));
+    }
+  }
+
+  template <bool Nan>
+  TILEWRIGHT_DEVICE static void widen(const Elements& from, uint32_t (&to)[4]) {
     if constexpr (kFp4) {
-      mainloop::widen_e2m1x8<mainloop::element_exponent<F>>(from.words[0], to.words);
+      mainloop::widen_e2m1x8<mainloop::element_exponent<F>>(from.words[0], to);
     } else {
       uint32_t half[2];
       TILEWRIGHT_UNROLL
       for (uint32_t i = 0; i < 2; ++i) {
-        mainloop::widen_e4m3x4<mainloop::element_exponent<F>>(from.words[i], half);
-        to.words[2 * i] = half[0], to.words[2 * i + 1] = half[1];
+        mainloop::widen_e4m3x4<mainloop::element_exponent<F>, Nan>(from.words[i], half);
+        to[2 * i] = half[0], to[2 * i + 1] = half[1];
       }
     }
   }
@@ -134,7 +161,7 @@ class DequantiseQuad {
       TILEWRIGHT_UNROLL
       for (uint32_t j = 0; j < 4; ++j) bytes |= (codes.words[j] >> bit & 0x7Fu) << 8 * j;
       uint32_t pairs[2];
-      mainloop::widen_e4m3x4<0>(bytes, pairs);
+      mainloop::widen_e4m3x4<0, true>(bytes, pairs);
       TILEWRIGHT_UNROLL
       for (uint32_t j = 0; j < 4; ++j)
         factors[j] = arch::permute_bytes(pairs[j / 2], 0, j % 2 == 0 ? 0x1010 : 0x3232);

@@ -23,8 +23,13 @@ inline constexpr int lowest_code = kernels::exact_exponents(F).lowest + 127;
 template <BlockFormat F>
 inline constexpr int highest_code = kernels::exact_exponents(F).highest + 127;
 
-/// Four e4m3 as bf16 x 2^Exponent, NaN as NaN. `to`: two each.
-template <int Exponent>
+/// Has the highest bit of each byte set where one of four e4m3 is NaN.
+TILEWRIGHT_DEVICE uint32_t nan_of_e4m3x4(uint32_t bytes) {
+  return ((bytes & 0x7F7F7F7Fu) + 0x01010101u) & 0x80808080u;
+}
+
+/// Four e4m3 as bf16 x 2^Exponent. `to`: two each. Nan: there may be one, which becomes NaN.
+template <int Exponent, bool Nan>
 TILEWRIGHT_DEVICE void widen_e4m3x4(uint32_t bytes, uint32_t (&to)[2]) {
   constexpr uint32_t kUnit = bf16x2_power<120 + Exponent>;  // the bias of bf16 less that of e4m3
   const auto widen = [&](uint32_t selector) {
@@ -33,9 +38,8 @@ TILEWRIGHT_DEVICE void widen_e4m3x4(uint32_t bytes, uint32_t (&to)[2]) {
   };
   to[0] = widen(0x1404);
   to[1] = widen(0x3424);
-  const uint32_t nan = ((bytes & 0x7F7F7F7Fu) + 0x01010101u) & 0x80808080u;
-  if (nan != 0) {
-    const uint32_t all = (nan >> 7) * 0xFFu;
+  if constexpr (Nan) {
+    const uint32_t all = (nan_of_e4m3x4(bytes) >> 7) * 0xFFu;
     to[0] |= arch::permute_bytes(all, 0, 0x1100);
     to[1] |= arch::permute_bytes(all, 0, 0x3322);
   }
