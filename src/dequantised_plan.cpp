@@ -94,8 +94,9 @@ int64_t spans_of_task(int64_t spans, int64_t quads, int64_t warps) {
 Status set_dequantise(const PlanRequest& r, const BlockScaledProblem& p, BoundDequantised& s) {
   const auto [a, b] = lines_of(p);
   const bool on_gpu = r.target.device == Device::gpu;
-  const int64_t most_ctas = kernels::dequantise_ctas_per_sm *
-                            std::min<int64_t>(r.options.max_sms.value_or(kLargestChip), r.target.model_sms());
+  const int64_t most_ctas =
+      kernels::dequantise_ctas_per_sm *
+      std::min<int64_t>(r.options.max_sms.value_or(r.target.model_sms()), r.target.model_sms());
   const int64_t spans = ceil_div(p.k, kernels::dequantise_span);
   const __int128 blocks = static_cast<__int128>(scale_row_blocks(p.m) + scale_row_blocks(p.n)) * p.batches;
   const __int128 quads = blocks * kernels::dequantise_quads,
