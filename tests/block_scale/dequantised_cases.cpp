@@ -101,16 +101,23 @@ void add_outer(const Pair& f, bool in_a, int code, int spread, std::vector<Dequa
   c.m = 135, c.n = 140, c.k = 384, c.d = c.c = DType::f32;
   c.seed = cases.size() + 1;
   c.scale_a = 1;
+  // Every tile, both stores, with and without C.
+  constexpr Shape2 kTiles[] = {{64, 128}, {128, 256}, {128, 128}, {128, 256}};
+  c.options.tile = kTiles[cases.size() % 4];
+  if (cases.size() % 8 == 3) c.options.cluster = Shape2{2, 1};
+  c.l = cases.size() % 5 == 1 ? 2 : 1;
+  c.beta = cases.size() % 3 == 1 ? 1.0f : 0.0f;
+  if (cases.size() % 7 == 2) c.options.store = StoreKind::direct;
   c.edit = [in_a, code, spread](BlockScaledTensor& a, BlockScaledTensor& b) {
     const auto set = [](BlockScaledTensor& t, int64_t line, int64_t v, int value) {
       scale_of(t, line, v) = static_cast<uint8_t>(std::clamp(value, 0, 255));
     };
     BlockScaledTensor &outer = in_a ? a : b, &other = in_a ? b : a;
     // Lines without such scales stay among them, and the other side brings the products back.
-    for (int64_t line = 0; line < outer.rows; ++line)
+    for (int64_t line = 0; line < outer.batches * outer.rows; ++line)
       for (int64_t v = 0; v < outer.k / 32; ++v)
         if (line % 5 != 1) set(outer, line, v, code + static_cast<int>((line + v) % (spread + 1)));
-    for (int64_t line = 0; line < other.rows; ++line)
+    for (int64_t line = 0; line < other.batches * other.rows; ++line)
       for (int64_t v = 0; v < other.k / 32; ++v)
         set(other, line, v, 254 - code + static_cast<int>((line * 7 + v) % 9) - 4 - (line % 3 == 0 ? 10 : 0));
   };

@@ -16,9 +16,18 @@ inline namespace TILEWRIGHT_MODE {
 
 /// Whether a product has a shift at all: seldom. The whole warp.
 TILEWRIGHT_DEVICE bool any_shift(const kernels::ProductShifts& shifts) {
+  constexpr uint32_t kAtOnce = 12;  // loads of a lane under way: the flags of a whole chip
   uint32_t found = 0;
   if (shifts.flags != nullptr) {
-    for (uint32_t i = arch::lane_index(); i < shifts.flag_count; i += 32) found |= shifts.flags[i];
+    TILEWRIGHT_NO_UNROLL
+    for (uint32_t first = arch::lane_index(); first < shifts.flag_count; first += 32 * kAtOnce) {
+      uint32_t flags[kAtOnce];
+      TILEWRIGHT_UNROLL
+      for (uint32_t i = 0; i < kAtOnce; ++i)
+        flags[i] = first + 32 * i < shifts.flag_count ? shifts.flags[first + 32 * i] : 0;
+      TILEWRIGHT_UNROLL
+      for (uint32_t i = 0; i < kAtOnce; ++i) found |= flags[i];
+    }
   }
   return arch::any(found != 0);
 }
