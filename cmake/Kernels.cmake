@@ -23,6 +23,13 @@ set(tilewright_tensor_type TensorKernel)
 set(tilewright_block_scaled_instance src/block_scale_instance.h)
 set(tilewright_block_scaled_header tilewright/mainloop/tcgen05_block_scaled_params.h)
 set(tilewright_block_scaled_type BlockScaledKernel)
+set(tilewright_dequantised_instance src/dequantised_instance.h)
+set(tilewright_dequantised_header src/dequantised_kernel_table.h)
+set(tilewright_dequantised_type DequantisedKernel)
+set(tilewright_dequantised_once dequantise)
+set(tilewright_dequantised_once_declaration
+    "Status launch_dequantise(const kernels::DequantiseParams&, const kernels::TensorLaunch&)")
+set(tilewright_dequantised_once_function launch_dequantise)
 
 # Sets `out` to the argument lists of a kernel list, "|" between arguments.
 function(tilewright_read_kernel_list out family list)
@@ -125,21 +132,24 @@ endfunction()
 
 # Defines tilewright_kernels_emulated, tilewright_kernels_gpu and tilewright_kernels_blackwell (which run on sm_100a
 # alone) from the lines of the lists.
-function(tilewright_add_kernel_libraries fp8_list simt_list tensor_list block_scaled_list)
+function(tilewright_add_kernel_libraries fp8_list simt_list tensor_list block_scaled_list dequantised_list)
   tilewright_read_kernel_list(fp8 fp8 ${fp8_list})
   tilewright_read_kernel_list(simt simt ${simt_list})
   tilewright_read_kernel_list(tensor tensor ${tensor_list})
   tilewright_read_kernel_list(block_scaled block_scaled ${block_scaled_list})
+  tilewright_read_kernel_list(dequantised dequantised ${dequantised_list})
   tilewright_add_kernel_library(tilewright_kernels_emulated tilewright_kernel_build emulated emulated cpp fp8 simt
-                                tensor block_scaled)
+                                tensor block_scaled dequantised)
   if(NOT TILEWRIGHT_CUDA)
     set(fp8)
     set(simt)
     set(tensor)
+    set(dequantised)
   endif()
   if(NOT TILEWRIGHT_CUDA OR NOT TILEWRIGHT_SM100)
     set(block_scaled)
   endif()
-  tilewright_add_kernel_library(tilewright_kernels_gpu tilewright_device_build gpu device cu fp8 simt tensor)
+  tilewright_add_kernel_library(tilewright_kernels_gpu tilewright_device_build gpu device cu fp8 simt tensor
+                                dequantised)
   tilewright_add_kernel_library(tilewright_kernels_blackwell tilewright_blackwell_build gpu device cu block_scaled)
 endfunction()

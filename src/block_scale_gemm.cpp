@@ -194,12 +194,16 @@ constexpr BlockScaledRule kPlanRules[] = {
     {"block_scaled.alignment",
      "A and B begin at multiples of 16 bytes, of 32 for FP4 beside FP8, and D at one of its elements' size"},
     {"block_scaled.options",
-     "the tile is 256x256 on a cluster of 2x1, with five stages filled by bulk loads and K in one part"},
+     "on sm_100a the tile is 256x256 on a cluster of 2x1, with five stages filled by bulk loads and K in one "
+     "part"},
     {"block_scaled.multiprocessors", "there are two multiprocessors or more, for a pair of CTAs"},
     {"block_scaled.store",
      "bulk stores need a base, rows, a leading dimension and a batch stride of D of 16 bytes' multiples"},
     {"block_scaled.device",
-     "block-scaled products run on a GPU of compute capability 10.0, or on the emulated machine as sm_100a"},
+     "block-scaled products run on a GPU of compute capability 10.0 or, dequantised to bf16 first, 9.0, and "
+     "on "
+     "the emulated machine as sm_100a or sm_90a"},
+    {"block_scaled.scale_alignment", "scales begin at multiples of 16 bytes"},
     {"block_scaled.scalars", "alpha, beta and the scales of A, B and D are no device pointers"},
 };
 
@@ -305,6 +309,7 @@ Error block_scaled_error(std::string_view rule, const std::string& found) {
 }
 
 Status check_block_scaled(const BlockScaledProblem& p) { return check(p, false); }
+Status check_bound_block_scaled(const BlockScaledProblem& p) { return check(p, true); }
 
 // A TMA store writes 16 bytes at a time, also at the end of a row.
 bool stores_in_bulk(const BlockScaledProblem& p, uintptr_t d_address) {

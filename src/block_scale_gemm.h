@@ -64,6 +64,8 @@ Error block_scaled_error(std::string_view rule, const std::string& found);
 
 /// The rules that do not depend on pointers.
 Status check_block_scaled(const BlockScaledProblem& problem);
+/// All rules.
+Status check_bound_block_scaled(const BlockScaledProblem& problem);
 /// Whether a D at that address is stored by TMA, if `bulk_store` allows it.
 bool stores_in_bulk(const BlockScaledProblem& problem, uintptr_t d_address);
 /// The tiles of a problem that keeps the rules.

@@ -81,24 +81,6 @@ BlockScaledOperand operand_of(const Operand& o, int64_t rows, int64_t k, int64_t
   return out;
 }
 
-// Without pointers. As everywhere, a zero factor wins over Inf and NaN: then A and B are not read.
-BlockScaledProblem unbound_problem(const Problem& p) {
-  BlockScaledProblem out;
-  const bool multiplied = p.alpha != 0 && p.scale_a != 0 && p.scale_b != 0 && p.scale_d != 0;
-  out.m = p.m, out.n = p.n, out.k = multiplied ? p.k : std::min<int64_t>(p.k, 0), out.batches = p.l;
-  out.a = operand_of(p.a, p.m, p.k, p.l, p.scale_a);
-  out.b = operand_of(p.b, p.n, p.k, p.l, p.scale_b);
-  out.alpha = static_cast<float>(double{p.alpha} * p.scale_d);
-  out.beta = static_cast<float>(double{p.beta} * p.scale_d);
-  out.c_type = p.c.type;
-  out.c_ld = p.c.ld == 0 ? p.n : p.c.ld;
-  out.c_batch_stride = p.c.batch_stride.value_or(p.m * out.c_ld);
-  out.d_type = p.d.type;
-  out.d_ld = p.d.ld == 0 ? p.n : p.d.ld;
-  out.d_batch_stride = p.d.batch_stride.value_or(p.m * out.d_ld);
-  return out;
-}
-
 // The rules of shapes; C is not known yet.
 Status check_shapes(BlockScaledProblem unbound) {
   const bool reads_c = unbound.beta != 0;
@@ -155,7 +137,53 @@ const void* data_of(const PackedBlockScales& scales) {
   return std::visit([](const auto& s) -> const void* { return s.data(); }, scales);
 }
 
+Status check_scales(const char* name, const PackedBlockScales& scales) {
+  const void* data = data_of(scales);
+  if (data == nullptr)
+    return Error{ErrorCode::invalid_argument, "block_scaled.null",
+                 std::string(name) + ": the scales are null"};
+  const auto past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(data) % 16);
+  if (past == 0) return {};
+  return broken_block("scale_alignment",
+                      std::string(name) + ": the address of the scales is " + text(past) + " modulo 16");
+}
+
 }  // namespace
+
+// As everywhere, a zero factor wins over Inf and NaN: then A and B are not read.
+BlockScaledProblem unbound_block_scaled(const Problem& p) {
+  BlockScaledProblem out;
+  const bool multiplied = p.alpha != 0 && p.scale_a != 0 && p.scale_b != 0 && p.scale_d != 0;
+  out.m = p.m, out.n = p.n, out.k = multiplied ? p.k : std::min<int64_t>(p.k, 0), out.batches = p.l;
+  out.a = operand_of(p.a, p.m, p.k, p.l, p.scale_a);
+  out.b = operand_of(p.b, p.n, p.k, p.l, p.scale_b);
+  out.alpha = static_cast<float>(double{p.alpha} * p.scale_d);
+  out.beta = static_cast<float>(double{p.beta} * p.scale_d);
+  out.c_type = p.c.type;
+  out.c_ld = p.c.ld == 0 ? p.n : p.c.ld;
+  out.c_batch_stride = p.c.batch_stride.value_or(p.m * out.c_ld);
+  out.d_type = p.d.type;
+  out.d_ld = p.d.ld == 0 ? p.n : p.d.ld;
+  out.d_batch_stride = p.d.batch_stride.value_or(p.m * out.d_ld);
+  return out;
+}
+
+Expected<BlockScaledProblem> bind_buffers(const BlockScaledProblem& unbound, const Buffers& buffers) {
+  const std::pair<const char*, const float*> scalars[] = {{"alpha", buffers.alpha}, {"beta", buffers.beta}};
+  for (const auto& [name, pointer] : scalars)
+    if (pointer != nullptr) return broken_block("scalars", std::string(name) + " is a device pointer");
+  BlockScaledProblem p = unbound;
+  if (p.k != 0) {
+    p.a.elements = buffers.a, p.a.scales = buffers.a_scales;
+    p.b.elements = buffers.b, p.b.scales = buffers.b_scales;
+    if (Status s = check_scales("A", buffers.a_scales)) return *s;
+    if (Status s = check_scales("B", buffers.b_scales)) return *s;
+  }
+  p.c = p.beta != 0 ? buffers.c : nullptr;
+  p.d = buffers.d;
+  if (Status s = check_bound_block_scaled(p)) return *s;
+  return p;
+}
 
 bool is_block_scaled(const Problem& p) { return p.a.block.has_value() || p.b.block.has_value(); }
 
@@ -163,7 +191,7 @@ Expected<KernelProblem> canonical_block_scaled(const Problem& p) {
   if (Status s = check_types(p)) return *s;
   if (Status s = check_layouts(p)) return *s;
   if (Status s = check_alignments(p)) return *s;
-  const BlockScaledProblem unbound = unbound_problem(p);
+  const BlockScaledProblem unbound = unbound_block_scaled(p);
   // With K as it was asked for: a factor of zero does not make it legal.
   BlockScaledProblem asked = unbound;
   asked.k = p.k;
@@ -191,7 +219,7 @@ Expected<detail::BoundBlockScale> bind_block_scale(const PlanRequest& r, PlanInf
     return broken_block("device", "compute capability " + capability_text(r.target.capability));
   if (Status s = check_options(r.options)) return *s;
   detail::BoundBlockScale bound;
-  bound.problem = unbound_problem(r.asked);
+  bound.problem = unbound_block_scaled(r.asked);
   BlockScaledProblem& p = bound.problem;
   p.overlap = r.options.overlap;
   p.bulk_store = r.options.store != StoreKind::direct;
@@ -220,21 +248,9 @@ Expected<detail::BoundBlockScale> bind_block_scale(const PlanRequest& r, PlanInf
 
 Status run_block_scale(const Target& target, const detail::BoundBlockScale& bound, const Buffers& buffers,
                        void* stream) {
-  const std::pair<const char*, const float*> scalars[] = {{"alpha", buffers.alpha}, {"beta", buffers.beta}};
-  for (const auto& [name, pointer] : scalars)
-    if (pointer != nullptr) return broken_block("scalars", std::string(name) + " is a device pointer");
-  BlockScaledProblem p = bound.problem;
-  if (p.k != 0) {
-    p.a.elements = buffers.a, p.a.scales = buffers.a_scales;
-    p.b.elements = buffers.b, p.b.scales = buffers.b_scales;
-    for (const auto& [name, scales] : {std::pair{"A", &buffers.a_scales}, std::pair{"B", &buffers.b_scales}})
-      if (data_of(*scales) == nullptr)
-        return Error{ErrorCode::invalid_argument, "block_scaled.null",
-                     std::string(name) + ": the scales are null"};
-  }
-  p.c = p.beta != 0 ? buffers.c : nullptr;
-  p.d = buffers.d;
-  const Expected<BoundBlockScaled> launch = bind_block_scaled(p, target.encode, bound.multiprocessors);
+  const Expected<BlockScaledProblem> p = bind_buffers(bound.problem, buffers);
+  if (!p) return p.error();
+  const Expected<BoundBlockScaled> launch = bind_block_scaled(*p, target.encode, bound.multiprocessors);
   if (!launch) return launch.error();
   return bound.kernel->launch(launch->params, {launch->grid_ctas, stream});
 }

@@ -16,6 +16,12 @@ struct BoundBlockScale {
 
 }  // namespace detail
 
+/// A problem that canonical_block_scaled has checked, without its pointers. K is 0 when A and B are not read.
+BlockScaledProblem unbound_block_scaled(const Problem& problem);
+/// The same with the pointers and scales of a run. Errors: null or misaligned scales, device scalars, rules
+/// of check_block_scaled that depend on pointers.
+Expected<BlockScaledProblem> bind_buffers(const BlockScaledProblem& unbound, const Buffers& buffers);
+
 /// Whether A or B of a problem is block-scaled.
 bool is_block_scaled(const Problem& problem);
 

@@ -38,6 +38,7 @@ Status bind(const PlanRequest& request, detail::PlanState& state) {
     case Family::tensor:
       return keep(bind_tensor(request, state.info));
     case Family::block_scaled:
+      if (request.target.capability == 90) return keep(bind_dequantised(request, state.info));
       return keep(bind_block_scale(request, state.info));
     default:
       return keep(bind_fp8(request, state.info));
@@ -48,8 +49,9 @@ Status bind(const PlanRequest& request, detail::PlanState& state) {
 
 Expected<Target> gpu_target(const Expected<GpuLimits>& gpu, kernels::Fp8KernelTable fp8,
                             kernels::SimtKernelTable simt, kernels::TensorKernelTable tensor,
-                            kernels::BlockScaledKernelTable block_scaled) {
-  if (fp8.count + simt.count + tensor.count + block_scaled.count == 0)
+                            kernels::BlockScaledKernelTable block_scaled,
+                            kernels::DequantisedKernelTable dequantised) {
+  if (fp8.count + simt.count + tensor.count + block_scaled.count + dequantised.count == 0)
     return broken(RuleId::device_gpu, "GPU", "no kernels in this build", "the emulated machine");
   if (!gpu) return broken(RuleId::device_gpu, "GPU", gpu.error().message, "the emulated machine");
   Target target;
@@ -59,6 +61,7 @@ Expected<Target> gpu_target(const Expected<GpuLimits>& gpu, kernels::Fp8KernelTa
   target.simt = simt;
   target.tensor = tensor;
   target.block_scaled = block_scaled;
+  target.dequantised = dequantised;
   target.ordinal = gpu->ordinal;
   target.sms = gpu->sms;
   target.encode = encode_for_gpu;

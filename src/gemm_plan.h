@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "src/block_scale_plan.h"
+#include "src/dequantised_plan.h"
 #include "src/device_info.h"
 #include "src/fp8_plan.h"
 #include "src/gemm_problem.h"
@@ -21,7 +22,7 @@ struct PlanState {
   PlanInfo info;
   KernelProblem problem;
   Target target;
-  std::variant<BoundFp8, BoundSimt, BoundTensor, BoundBlockScale> kernel;
+  std::variant<BoundFp8, BoundSimt, BoundTensor, BoundBlockScale, BoundDequantised> kernel;
 };
 
 }  // namespace detail
@@ -29,7 +30,8 @@ struct PlanState {
 /// The target of a GPU whose limits (or absence) are known.
 Expected<Target> gpu_target(const Expected<GpuLimits>& gpu, kernels::Fp8KernelTable fp8,
                             kernels::SimtKernelTable simt, kernels::TensorKernelTable tensor,
-                            kernels::BlockScaledKernelTable block_scaled = {});
+                            kernels::BlockScaledKernelTable block_scaled = {},
+                            kernels::DequantisedKernelTable dequantised = {});
 
 Expected<Plan> plan_on(const Target& target, const Problem& problem, const Options& options);
 

@@ -90,6 +90,8 @@ Status Plan::run(const Buffers& buffers, void* stream) const {
     return run_tensor(s.problem, *tensor, buffers, stream);
   if (const auto* scaled = std::get_if<detail::BoundBlockScale>(&s.kernel))
     return run_block_scale(s.target, *scaled, buffers, stream);
+  if (const auto* dequantised = std::get_if<detail::BoundDequantised>(&s.kernel))
+    return run_dequantised(s.target, *dequantised, buffers, stream);
   return run_simt(s.target, std::get<detail::BoundSimt>(s.kernel), buffers, stream);
 }
 

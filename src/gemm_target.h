@@ -1,6 +1,7 @@
 // What planning depends on besides the problem.
 #pragma once
 
+#include "src/dequantised_kernel_table.h"
 #include "src/gemm_problem.h"
 #include "src/simt_kernel_table.h"
 #include "src/tensor_kernel_table.h"
@@ -21,6 +22,7 @@ struct Target {
   kernels::SimtKernelTable simt;
   kernels::TensorKernelTable tensor;
   kernels::BlockScaledKernelTable block_scaled;
+  kernels::DequantisedKernelTable dequantised;
   Expected<TensorMap> (*encode)(const TensorMapSpec&) = nullptr;
   /// The calling thread's GPU; null when there is only one machine.
   Expected<int> (*current_ordinal)() = nullptr;

@@ -1,9 +1,6 @@
 // One tensor-core kernel of the table, for the machine this translation unit is compiled for. The build
 // defines TILEWRIGHT_INSTANCE_ARGS (a line of tensor_kernels.def) and TILEWRIGHT_INSTANCE_INDEX.
-#include "src/tensor_kernel_table.h"
-#include "tilewright/arch/launch.h"
-#include "tilewright/arch/occupancy.h"
-#include "tilewright/kernels/tensor_gemm.h"
+#include "src/tensor_launch.h"
 
 #define TILEWRIGHT_JOIN_(a, b) a##b
 #define TILEWRIGHT_JOIN(a, b) TILEWRIGHT_JOIN_(a, b)
@@ -23,7 +20,6 @@ using kernels::TensorGemmArguments;
 using kernels::TensorKernel;
 using kernels::TensorKernelId;
 using kernels::TensorLaunch;
-using kernels::TensorOperand;
 using kernels::TensorPath;
 
 namespace {
@@ -45,54 +41,15 @@ constexpr bool k = true;
 }  // namespace contiguous
 
 using Config = TILEWRIGHT_APPLY(TILEWRIGHT_CONFIG, TILEWRIGHT_INSTANCE_ARGS);
+using Launcher = TensorLauncher<Config>;
 using Descriptor = Config::Descriptor;
-using Handle = blas::DevicePipeline<Descriptor, Config::depth(), blas::internal_accumulator>;
-template <class T>
-using Linear = blas::LinearStore<Descriptor, T>;
-constexpr uint32_t kScratchBytes = Linear<Config::D>::scratch_bytes();
-constexpr uint32_t kSharedBytes =
-    kScratchBytes == 0 ? Handle::buffer_size() : Handle::scratch_offset() + kScratchBytes;
-
-template <blas::arrangement Order, class T>
-auto tensor(const TensorOperand& o, int64_t rows, int64_t columns, int64_t batches) {
-  return blas::make_gmem_tensor_batched<Order>(static_cast<T*>(const_cast<void*>(o.data)), rows, columns,
-                                               batches, o.ld, o.batch_stride);
-}
-
-arch::LaunchConfig launch_config(uint32_t ctas) {
-  arch::LaunchConfig config;
-  config.grid = {ctas / blas::blocks_per_cluster_of_v_n<Descriptor>,
-                 blas::blocks_per_cluster_of_v_n<Descriptor>, 1};
-  config.block = Handle::get_block_dim();
-  config.cluster = Handle::get_cluster_dim();
-  config.shared_bytes = kSharedBytes;
-  config.name = "tensor_gemm";
-  return config;
-}
-
-Error error_of(const blas::pipeline_error& e) { return {ErrorCode::invalid_argument, "pipeline", e.message}; }
-
-template <class Epilogue>
-Status launch_with(const TensorGemmArguments& args, const TensorLaunch& how,
-                   const blas::pipeline_result<Epilogue>& epilogue) {
-  if (!epilogue) return error_of(epilogue.error());
-  const auto a = tensor<Config::kOrderA, const Config::A>(args.a, args.m, args.k, args.batches);
-  const auto b = tensor<Config::kOrderB, const Config::B>(args.b, args.k, args.n, args.batches);
-  const auto pipeline = blas::suggest_pipeline<Config::depth(), Descriptor>(a, b);
-  if (!pipeline) return error_of(pipeline.error());
-  arch::LaunchConfig config = launch_config(how.grid_ctas);
-  config.stream = how.stream;
-  config.dependent_launch = how.dependent_launch;
-  return arch::launch(tensor_gemm<Handle, Epilogue>, config, args.tiles, pipeline->get_device_handle(),
-                      *epilogue);
-}
 
 template <class T>
 Status launch_linear(const TensorGemmArguments& args, const TensorLaunch& how) {
-  const auto d = tensor<blas::row_major, T>(args.d, args.m, args.n, args.batches);
-  const auto c = tensor<blas::row_major, const T>(args.c, args.m, args.n, args.batches);
+  const auto d = tensor_of<blas::row_major, T>(args.d, args.m, args.n, args.batches);
+  const auto c = tensor_of<blas::row_major, const T>(args.c, args.m, args.n, args.batches);
   const blas::LinearFactors factors{args.alpha, args.beta, args.alpha_device, args.beta_device};
-  return launch_with(args, how, blas::make_linear_store<Descriptor>(d, c, factors, args.d_bulk));
+  return Launcher::launch(args, how, blas::make_linear_store<Descriptor>(d, c, factors, args.d_bulk));
 }
 
 /// C: Config, as a parameter: what is not of its path is not compiled.
@@ -100,26 +57,21 @@ template <class C>
 Status launch(const TensorGemmArguments& args, const TensorLaunch& how) {
   using D = typename C::D;
   if constexpr (C::kWgmma) {
-    const auto d = tensor<blas::row_major, D>(args.d, args.m, args.n, args.batches);
-    if (args.plain()) return launch_with(args, how, blas::make_store_through_smem<typename C::Descriptor>(d));
+    const auto d = tensor_of<blas::row_major, D>(args.d, args.m, args.n, args.batches);
+    if (args.plain())
+      return Launcher::launch(args, how, blas::make_store_through_smem<typename C::Descriptor>(d));
   } else if constexpr (!std::is_same_v<D, float> && !std::is_same_v<D, double>) {
     if (args.d_type == DType::f32) return launch_linear<float>(args, how);
   }
   return launch_linear<D>(args, how);
 }
 
-/// Of any of the kernels here: all take the same of an SM's shared memory and registers.
-Expected<int> max_active_clusters() {
-  constexpr auto kCtas = static_cast<uint32_t>(blas::blocks_per_cluster_of_v_m<Descriptor> *
-                                               blas::blocks_per_cluster_of_v_n<Descriptor>);
-  return arch::max_active_clusters(tensor_gemm<Handle, Linear<Config::D>>, launch_config(kCtas));
-}
-
 }  // namespace
 
 const TensorKernel& TILEWRIGHT_JOIN(tensor_kernel_, TILEWRIGHT_INSTANCE_INDEX)() {
   static const TensorKernel kernel{TILEWRIGHT_APPLY(TILEWRIGHT_ID, TILEWRIGHT_INSTANCE_ARGS), Config::depth(),
-                                   kSharedBytes, launch<Config>, max_active_clusters};
+                                   Launcher::kSharedBytes, launch<Config>,
+                                   Launcher::max_active_clusters<blas::LinearStore<Descriptor, Config::D>>};
   return kernel;
 }
 

@@ -51,7 +51,8 @@ std::string type_words(const KernelProblem& p) {
 /// Kernels that can compute the problem: those of wgmma if there are any, else those of mma_sync.
 class Candidates {
  public:
-  explicit Candidates(const PlanRequest& r) : r_(r), a_(access_of(r.problem.a)), b_(access_of(r.problem.b)) {}
+  Candidates(const PlanRequest& r, std::span<const TensorKernel* const> kernels)
+      : r_(r), kernels_(kernels), a_(access_of(r.problem.a)), b_(access_of(r.problem.b)) {}
 
   Expected<std::vector<const TensorKernel*>> find(std::string& why) const {
     const LoadKind load = r_.options.load;
@@ -62,7 +63,7 @@ class Candidates {
     why = load == LoadKind::copy ? ", loads of kind copy were asked for" : why_not_wgmma();
     found = of_path(TensorPath::mma_sync);
     if (!found.empty()) return found;
-    const bool mixed = r_.problem.a.type != r_.problem.b.type && r_.target.tensor.count > 0;
+    const bool mixed = r_.problem.a.type != r_.problem.b.type && !kernels_.empty();
     return broken(RuleId::tile_built, "types", type_words(r_.problem) + why,
                   mixed ? "two of one type, or K-major ones at multiples of 16 bytes, and D of s32"
                         : "none on this machine");
@@ -73,9 +74,8 @@ class Candidates {
     const KernelProblem& p = r_.problem;
     std::vector<const TensorKernel*> found;
     int alignment = 0;
-    for (int i = 0; i < r_.target.tensor.count; ++i) {
-      const TensorKernel& k = r_.target.tensor.kernels[i];
-      const TensorKernelId& id = k.id;
+    for (const TensorKernel* k : kernels_) {
+      const TensorKernelId& id = k->id;
       if (id.path != path || id.a != p.a.type || id.b != p.b.type || !id.stores(p.d_type)) continue;
       // Without a product the order of A and B decides nothing.
       const bool orders = id.k_major_a == a_.k_major && id.k_major_b == b_.k_major;
@@ -84,7 +84,7 @@ class Candidates {
       // The widest copies.
       if (id.alignment > alignment) found.clear();
       alignment = std::max(alignment, id.alignment);
-      if (id.alignment == alignment) found.push_back(&k);
+      if (id.alignment == alignment) found.push_back(k);
     }
     return found;
   }
@@ -109,6 +109,7 @@ class Candidates {
   }
 
   const PlanRequest& r_;
+  std::span<const TensorKernel* const> kernels_;
   Access a_, b_;
 };
 
@@ -173,9 +174,10 @@ Expected<bool> choose_store(const PlanRequest& r, const TensorKernel& kernel, st
 
 }  // namespace
 
-Expected<TensorChoice> choose_tensor_kernel(const PlanRequest& r) {
+Expected<TensorChoice> choose_tensor_kernel(const PlanRequest& r,
+                                            std::span<const TensorKernel* const> kernels) {
   std::string why_path;
-  Expected<std::vector<const TensorKernel*>> found = Candidates(r).find(why_path);
+  Expected<std::vector<const TensorKernel*>> found = Candidates(r, kernels).find(why_path);
   if (!found) return found.error();
   if (Status s = keep_asked(r, *found)) return *s;
   const KernelProblem& p = r.problem;

@@ -1,6 +1,7 @@
 #include "src/tensor_plan.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "src/gemm_grid.h"
 #include "src/gemm_rules.h"
@@ -118,8 +119,16 @@ Expected<BoundTensor> bind_tensor(const PlanRequest& request, PlanInfo& info) {
                   std::string(name_of(request.asked.a.type)) + " operands on compute capability " +
                       capability_text(request.target.capability),
                   "9.0");
+  std::vector<const kernels::TensorKernel*> kernels;
+  for (int i = 0; i < request.target.tensor.count; ++i) kernels.push_back(request.target.tensor.kernels + i);
+  return bind_tensor_kernel(request, kernels, info);
+}
+
+Expected<BoundTensor> bind_tensor_kernel(const PlanRequest& request,
+                                         std::span<const kernels::TensorKernel* const> kernels,
+                                         PlanInfo& info) {
   if (Status s = check_tensor_options(request.options)) return *s;
-  const Expected<TensorChoice> choice = choose_tensor_kernel(request);
+  const Expected<TensorChoice> choice = choose_tensor_kernel(request, kernels);
   if (!choice) return choice.error();
   if (Status s = check_stages(request.options, *choice->kernel)) return *s;
   BoundTensor bound;

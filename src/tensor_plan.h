@@ -1,6 +1,7 @@
 // Plans and runs of the tensor-core kernels of 16-bit, TF32 and integer operands.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "src/gemm_target.h"
@@ -21,16 +22,23 @@ struct BoundTensor {
 /// Fills in `info` too. Errors: the rules of such problems and of the options.
 Expected<detail::BoundTensor> bind_tensor(const PlanRequest& request, PlanInfo& info);
 
+/// The same with one of `kernels` for a problem of any family in the form that they take. The capability is
+/// not looked at.
+Expected<detail::BoundTensor> bind_tensor_kernel(const PlanRequest& request,
+                                                 std::span<const kernels::TensorKernel* const> kernels,
+                                                 PlanInfo& info);
+
 /// Launches the kernel on checked pointers.
 Status run_tensor(const KernelProblem& problem, const detail::BoundTensor& bound, const Buffers& buffers,
                   void* stream);
 
-/// Step one of bind_tensor: the kernel for a problem, and whether its stores are bulk copies.
+/// Step one of bind_tensor_kernel: the kernel for a problem, and whether its stores are bulk copies.
 struct TensorChoice {
   const kernels::TensorKernel* kernel = nullptr;
   bool tma_store = false;
   std::string why;
 };
-Expected<TensorChoice> choose_tensor_kernel(const PlanRequest& request);
+Expected<TensorChoice> choose_tensor_kernel(const PlanRequest& request,
+                                            std::span<const kernels::TensorKernel* const> kernels);
 
 }  // namespace tilewright

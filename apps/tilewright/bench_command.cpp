@@ -42,13 +42,17 @@ void BenchArguments::add_to(CLI::App& app) {
       "--configs", configs,
       "Instead of the planner's choice: configurations TILE[/CLUSTER[/SWIZZLE[/STAGES]]], separated by "
       "commas (128x256/2x1/8,128x128)");
-  app.add_option("--dtype", problem.dtype, "Type of A and B, as for gemm")->capture_default_str();
+  app.add_option(
+         "--dtype", problem.dtype,
+         "Type of A and B, as for gemm; the peer of block-scaled ones is cuBLASLt's bf16 product of the "
+         "same values")
+      ->capture_default_str();
   app.add_option(
       both_spellings("scale_mode"), problem.scale_mode,
       "As for gemm. Then the peers are cuBLASLt with such scales (if it has them), cuBLASLt with one "
       "factor, accurate, and our own promoted kernel with one factor");
   app.add_option(both_spellings("c_dtype"), problem.c_dtype,
-                 "Type of D: 16 or 32 bits. Default: as for gemm");
+                 "Type of D: 16 or 32 bits. Default: as for gemm; block-scaled: BFloat16 (also for Float16)");
   app.add_option(both_spellings("mma_promotion_interval"), problem.interval)->capture_default_str();
   app.add_flag(both_spellings("promoted_only"), promoted_only, "Leave our fast accumulation out");
   app.add_flag(both_spellings("no_peers"), no_peers, "Without cuBLASLt");
@@ -154,6 +158,8 @@ Expected<Contender> own_contender(const Plan& plan, const Config& config, bool f
                      .d = operands.d(set),
                      .scale_a = operands.a_scales(),
                      .scale_b = operands.b_scales(),
+                     .a_scales = operands.a_block_scales(set),
+                     .b_scales = operands.b_block_scales(set),
                      .workspace = workspace->data()},
                     stream);
   };
@@ -162,7 +168,7 @@ Expected<Contender> own_contender(const Plan& plan, const Config& config, bool f
 
 /// Kinds of accumulation to measure: all but FP8 have one.
 std::vector<bool> fast_or_not(const Problem& p, bool promoted_only) {
-  if (!is_fp8(p.a.type) || promoted_only || p.scale_mode != ScaleMode::per_tensor) return {false};
+  if (!has_fast_sums(p) || promoted_only || p.scale_mode != ScaleMode::per_tensor) return {false};
   return {false, true};
 }
 
@@ -171,8 +177,8 @@ Status add_peers(const Bench& bench, const Problem& problem, const BenchOperands
                  std::vector<Contender>& contenders) {
   if (!bench.cublaslt) return {};
   for (const bool fast : fast_or_not(problem, false)) {
-    Expected<Contender> peer =
-        fastest_cublaslt(*bench.cublaslt, problem, fast, operands, bench.workspace, bench.one, bench.stream);
+    Expected<Contender> peer = fastest_cublaslt(*bench.cublaslt, bf16_peer(problem), fast, operands,
+                                                bench.workspace, bench.one, bench.stream);
     const bool scaled = problem.scale_mode != ScaleMode::per_tensor;  // found out only by running it
     if (!peer && (scaled || peer.error().code == ErrorCode::not_supported)) {
       fmt::print("{}\n", peer.error().message);
@@ -210,7 +216,7 @@ Status add_unscaled_peers(const Bench& bench, Problem problem, const BenchOperan
 /// Measures one shape and adds its entries.
 Status bench_shape(const BenchArguments& args, const std::vector<Config>& configs, const Bench& bench,
                    const BenchProblem& shape, nlohmann::json& entries, bool& all_agree) {
-  const Problem p = benched_scales(shape.problem);
+  const Problem p = benched_blocks(benched_scales(shape.problem));
   const Expected<BenchOperands> operands = BenchOperands::make(p, bench.limits.l2_bytes);
   if (!operands) return operands.error();
   std::vector<Contender> contenders;
@@ -233,7 +239,7 @@ Status bench_shape(const BenchArguments& args, const std::vector<Config>& config
       contenders.push_back(std::move(*c));
     }
   }
-  const BenchMethod method = method_for(p.a.type, args.method);
+  const BenchMethod method = method_for(p, args.method);
   if (Status s = measure(*operands, p.d.type, bench.stream, method, contenders)) return s;
   for (const OwnContender& o : own) {
     const Contender& c = contenders[o.index];
@@ -257,7 +263,7 @@ Expected<std::vector<BenchProblem>> problems_of(const BenchArguments& args) {
   for (const std::string& word : split_words(list)) {
     const Expected<BenchProblem> problem = parse_bench_problem(word, *types);
     if (!problem) return problem.error();
-    if (Status s = can_run(problem->problem, {.device = Device::gpu})) return *s;
+    if (Status s = can_run(benched_blocks(problem->problem), {.device = Device::gpu})) return *s;
     out.push_back(*problem);
   }
   return out;
@@ -293,7 +299,7 @@ Expected<int> run_bench(const BenchArguments& args) {
              "TFLOPS",
              scaled                                   ? "  ratios to the peers, in order"
              : !bench->cublaslt                       ? ""
-             : is_fp8(shapes->front().problem.a.type) ? "  accurate      fast"
+             : has_fast_sums(shapes->front().problem) ? "  accurate      fast"
                                                       : "     ratio");
   nlohmann::json result{{"device", gpu->name},
                         {"driver", driver_version(*gpu)},
@@ -305,7 +311,7 @@ Expected<int> run_bench(const BenchArguments& args) {
                          {{"rounds", args.method.rounds},
                           {"bursts", args.method.bursts},
                           {"idle_ms", args.method.idle_ms},
-                          {"timed_ms", method_for(shapes->front().problem.a.type, args.method).timed_ms},
+                          {"timed_ms", method_for(shapes->front().problem, args.method).timed_ms},
                           {"time", "mean over rounds of the median burst"},
                           {"ratio", "mean over rounds of peer_time / time"},
                           {"data", "normal, rotating sets larger than L2"}}},

@@ -21,12 +21,14 @@ double allowed_difference(const Problem& p, bool fast) {
   return rounding + (fast ? static_cast<double>(p.k) / 32 * 0x1p-13 : 1e-3);
 }
 
+const char* type_word(const Operand& o) { return o.block ? name_of(*o.block) : name_of(o.type); }
+
 nlohmann::json number_or_null(const std::optional<double>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json();
 }
 
 const char* sums_word(const Problem& p, const Contender& c) {
-  if (is_fp8(p.a.type)) return c.fast_accumulation ? "fast" : "promoted";
+  if (has_fast_sums(p)) return c.fast_accumulation ? "fast" : "promoted";
   return is_integer(p.a.type) ? "s32" : p.a.type == DType::f64 ? "fp64" : "fp32";
 }
 
@@ -38,32 +40,31 @@ nlohmann::json bench_entry(const Problem& p, const PlanInfo& info, const Contend
                        static_cast<double>(p.l);
   const bool scaled = p.scale_mode != ScaleMode::per_tensor;
   const double off = scaled && own.error ? *own.error : own.difference;  // peers may have other scales
-  nlohmann::json e{
-      {"dtype", fmt::format("{}:{}:{}", name_of(p.a.type), name_of(p.b.type), name_of(p.d.type))},
-      {"accumulation", sums_word(p, own)},
-      {"majors", majors_of(p)},
-      {"scale_mode", scale_mode_word(p.scale_mode)},
-      {"m", p.m},
-      {"n", p.n},
-      {"k", p.k},
-      {"l", p.l},
-      {"kernel", info.kernel},
-      {"tile", {info.tile.m, info.tile.n}},
-      {"cluster", {info.cluster.m, info.cluster.n}},
-      {"swizzle", info.swizzle},
-      {"stages", info.stages},
-      {"splits", info.splits},
-      {"shared_tiles", info.shared_tiles},
-      {"launches", info.launches},
-      {"workspace_bytes", info.workspace_bytes},
-      {"why", info.why},
-      {"time_us", own.mean_us()},
-      {"round_us", own.round_us},
-      {"tflops", flops / own.mean_us() / 1e6},
-      {"difference", own.difference},
-      {"error", number_or_null(own.error)},
-      {"nan_elements", own.nan_elements},
-      {"agrees", own.nan_elements == 0 && off <= allowed_difference(p, own.fast_accumulation)}};
+  nlohmann::json e{{"dtype", fmt::format("{}:{}:{}", type_word(p.a), type_word(p.b), name_of(p.d.type))},
+                   {"accumulation", sums_word(p, own)},
+                   {"majors", majors_of(p)},
+                   {"scale_mode", scale_mode_word(p.scale_mode)},
+                   {"m", p.m},
+                   {"n", p.n},
+                   {"k", p.k},
+                   {"l", p.l},
+                   {"kernel", info.kernel},
+                   {"tile", {info.tile.m, info.tile.n}},
+                   {"cluster", {info.cluster.m, info.cluster.n}},
+                   {"swizzle", info.swizzle},
+                   {"stages", info.stages},
+                   {"splits", info.splits},
+                   {"shared_tiles", info.shared_tiles},
+                   {"launches", info.launches},
+                   {"workspace_bytes", info.workspace_bytes},
+                   {"why", info.why},
+                   {"time_us", own.mean_us()},
+                   {"round_us", own.round_us},
+                   {"tflops", flops / own.mean_us() / 1e6},
+                   {"difference", own.difference},
+                   {"error", number_or_null(own.error)},
+                   {"nan_elements", own.nan_elements},
+                   {"agrees", own.nan_elements == 0 && off <= allowed_difference(p, own.fast_accumulation)}};
   e["peer"] = nlohmann::json();
   if (peer != nullptr) {
     e["peer"] = peer->name;

@@ -26,6 +26,11 @@ Status upload_rotated(const GpuBuffer& buffer, const std::vector<uint8_t>& value
   return buffer.upload(rotated.data());
 }
 
+/// Sets of so many bytes that do not fit in L2 together.
+int64_t sets_beyond(int64_t l2_bytes, size_t set_bytes) {
+  return std::clamp<int64_t>(2 * l2_bytes / std::max<int64_t>(1, static_cast<int64_t>(set_bytes)) + 2, 2, 64);
+}
+
 Status upload_new(GpuBuffer& buffer, const std::vector<float>& values) {
   Expected<GpuBuffer> memory = GpuBuffer::allocate(values.size() * sizeof(float));
   if (!memory) return memory.error();
@@ -119,7 +124,10 @@ Status check(const BenchOperands& operands, DType d_type, const GpuStream& strea
 
 }  // namespace
 
-BenchMethod method_for(DType type, BenchMethod method) {
+bool has_fast_sums(const Problem& p) { return is_fp8(p.a.type) && !p.a.block; }
+
+BenchMethod method_for(const Problem& p, BenchMethod method) {
+  const DType type = bf16_peer(p).a.type;
   if (type == DType::f32 || type == DType::tf32 || type == DType::f64) method.timed_ms = 12;
   if (bits_of(type) == 16) method.timed_ms = 6;
   return method;
@@ -132,15 +140,66 @@ Problem benched_scales(Problem p) {
   return p;
 }
 
+PackedBlockScales BenchOperands::a_block_scales(int set) const {
+  return blocks_ ? blocks_->a.scales_at(set_of(set).a_scales.data()) : PackedBlockScales{};
+}
+PackedBlockScales BenchOperands::b_block_scales(int set) const {
+  return blocks_ ? blocks_->b.scales_at(set_of(set).b_scales.data()) : PackedBlockScales{};
+}
+
+Expected<BenchOperands> BenchOperands::make_blocks(const Problem& p, int64_t l2_bytes) {
+  auto a = BlockScaledSource::make(*p.a.block, p.m, p.k, 1);
+  if (!a) return a.error();
+  auto b = BlockScaledSource::make(*p.b.block, p.n, p.k, 2);
+  if (!b) return b.error();
+  const auto blocks = std::make_shared<Blocks>(Blocks{std::move(*a), std::move(*b)});
+  BenchOperands out;
+  out.blocks_ = blocks;
+  const Problem peer = bf16_peer(p);
+  const auto reference = SampledReference::make(peer, blocks->a.bf16.data(), blocks->b.bf16.data());
+  if (!reference) return reference.error();
+  out.reference_ = *reference;
+  const auto bytes_of_bf16 = [](const std::vector<uint16_t>& values) {
+    const auto* first = reinterpret_cast<const uint8_t*>(values.data());
+    return std::vector<uint8_t>(first, first + 2 * values.size());
+  };
+  const std::vector<uint8_t> peer_a = bytes_of_bf16(blocks->a.bf16), peer_b = bytes_of_bf16(blocks->b.bf16);
+  const size_t d_bytes = bytes_of_packed(p.d.type, p.m, p.n, p.l);
+  const int64_t count =
+      sets_beyond(l2_bytes, blocks->a.tensor.elements.size() + blocks->b.tensor.elements.size() + d_bytes);
+  for (int64_t i = 0; i < count; ++i) {
+    Set set;
+    constexpr size_t kStep = 1000003;
+    const auto fill = [&](GpuBuffer& buffer, const std::vector<uint8_t>& bytes, size_t start) -> Status {
+      Expected<GpuBuffer> memory = GpuBuffer::allocate(bytes.size());
+      if (!memory) return memory.error();
+      buffer = std::move(*memory);
+      return upload_rotated(buffer, bytes, start);
+    };
+    const size_t start = kStep * static_cast<size_t>(i);
+    if (Status s = fill(set.a, blocks->a.tensor.elements, start)) return *s;
+    if (Status s = fill(set.b, blocks->b.tensor.elements, start)) return *s;
+    if (Status s = fill(set.a_scales, blocks->a.scales, 0)) return *s;
+    if (Status s = fill(set.b_scales, blocks->b.scales, 0)) return *s;
+    if (Status s = fill(set.peer_a, peer_a, 2 * start)) return *s;
+    if (Status s = fill(set.peer_b, peer_b, 2 * start)) return *s;
+    Expected<GpuBuffer> d = GpuBuffer::allocate(d_bytes);
+    if (!d) return d.error();
+    set.d = std::move(*d);
+    out.sets_.push_back(std::move(set));
+  }
+  return out;
+}
+
 Expected<BenchOperands> BenchOperands::make(const Problem& p, int64_t l2_bytes) {
+  if (p.a.block) return make_blocks(p, l2_bytes);
   std::vector<uint8_t> a(bytes_of_packed(p.a.type, p.m, p.k, p.l)),
       b(bytes_of_packed(p.b.type, p.k, p.n, p.l));
   // Values need not know their rows and columns: they are random.
   fill_matrix(a.data(), {p.a.type, p.m * p.l, p.k, 1, p.k, 1, 0}, Init::normal, 1);
   fill_matrix(b.data(), {p.b.type, p.n * p.l, p.k, 1, p.k, 1, 0}, Init::normal, 2);
   const size_t d_bytes = bytes_of_packed(p.d.type, p.m, p.n, p.l);
-  const auto set_bytes = static_cast<int64_t>(a.size() + b.size() + d_bytes);
-  const int64_t count = std::clamp<int64_t>(2 * l2_bytes / std::max<int64_t>(1, set_bytes) + 2, 2, 64);
+  const int64_t count = sets_beyond(l2_bytes, a.size() + b.size() + d_bytes);
   BenchOperands out;
   const bool scaled = p.scale_mode != ScaleMode::per_tensor;
   std::vector<float> a_scales, b_scales;
@@ -246,7 +305,7 @@ Expected<Contender> fastest_cublaslt(const CublasLt& library, const Problem& pro
                                      : "cublaslt_accurate";
     c.fast_accumulation = fast;
     c.run = [m = *matmul, candidate, &operands, memory = workspace.data()](int set, void* on) {
-      return m.run(candidate, operands.a(set), operands.b(set), operands.d(set), memory, on);
+      return m.run(candidate, operands.peer_a(set), operands.peer_b(set), operands.d(set), memory, on);
     };
     return c;
   };

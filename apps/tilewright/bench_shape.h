@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bench_block_scaled.h"
 #include "bench_reference.h"
 #include "cublaslt.h"
 #include "gpu.h"
@@ -24,8 +25,11 @@ struct BenchMethod {
   double idle_ms = 90, timed_ms = 1.6, warm_ms = 0.1;
 };
 
-/// The method for a type of operands: the slower its products, the longer its bursts.
-BenchMethod method_for(DType type, BenchMethod method);
+/// The method for a problem's types: the slower its products, the longer its bursts.
+BenchMethod method_for(const Problem& problem, BenchMethod method);
+
+/// Whether sums may be promoted or fast.
+bool has_fast_sums(const Problem& problem);
 
 /// Operands in device memory, as many sets as do not fit in L2 together, with different values.
 class BenchOperands {
@@ -36,10 +40,16 @@ class BenchOperands {
   const void* a(int set) const { return sets_[static_cast<size_t>(set)].a.data(); }
   const void* b(int set) const { return sets_[static_cast<size_t>(set)].b.data(); }
   void* d(int set) const { return sets_[static_cast<size_t>(set)].d.data(); }
+  /// What the library multiplies: the same or, of block-scaled operands, their values as bf16.
+  const void* peer_a(int set) const { return blocks_ ? set_of(set).peer_a.data() : a(set); }
+  const void* peer_b(int set) const { return blocks_ ? set_of(set).peer_b.data() : b(set); }
+  /// Of block-scaled operands; or none.
+  PackedBlockScales a_block_scales(int set) const;
+  PackedBlockScales b_block_scales(int set) const;
   /// Of rows and columns, or of blocks: the same for all sets, in the strides of benched_scales(). Or null.
   const float* a_scales() const { return static_cast<const float*>(a_scales_.data()); }
   const float* b_scales() const { return static_cast<const float*>(b_scales_.data()); }
-  /// FP64 values for set 0; nothing but for f32 operands and for products with scales.
+  /// FP64 values for set 0; nothing but for f32 and block-scaled operands and for products with scales.
   const std::optional<SampledReference>& reference() const { return reference_; }
   Status poison_d() const;
   /// D of set 0, as floats. D has 16 bits or more.
@@ -47,8 +57,16 @@ class BenchOperands {
 
  private:
   struct Set {
-    GpuBuffer a, b, d;
+    GpuBuffer a, b, d, a_scales, b_scales, peer_a, peer_b;
   };
+  /// Block-scaled operands on the host.
+  struct Blocks {
+    BlockScaledSource a, b;
+  };
+  const Set& set_of(int set) const { return sets_[static_cast<size_t>(set)]; }
+  static Expected<BenchOperands> make_blocks(const Problem& problem, int64_t l2_bytes);
+
+  std::shared_ptr<const Blocks> blocks_;
   std::vector<Set> sets_;
   GpuBuffer a_scales_, b_scales_;
   std::optional<SampledReference> reference_;

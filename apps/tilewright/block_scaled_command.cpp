@@ -46,14 +46,33 @@ Error bad(const char* option, const std::string& message) {
 // Of operands on either machine.
 constexpr int kBaseAlignment = 128;
 
+// A problem of the same types that every chip with such kernels can run.
+Problem probe_of(Problem problem) {
+  problem.m = problem.n = problem.k = 256;
+  return problem;
+}
+
 // The current GPU if it can run these kernels.
-Device resolve(const Options& options, Problem probe) {
+Device resolve(const Options& options, const Problem& problem) {
   if (options.device != Device::automatic) return options.device;
-  probe.m = probe.n = probe.k = 256;
   Options on_gpu = options;
   on_gpu.device = Device::gpu;
-  const Status refused = can_run(probe, on_gpu);
+  const Status refused = can_run(probe_of(problem), on_gpu);
   return refused && refused->code == ErrorCode::no_device ? Device::emulator : Device::gpu;
+}
+
+// 'both' compares two ways to use tensor memory.
+Status check_overlaps(const Request& request, const BlockScaledRequest& asked) {
+  if (request.overlaps.size() < 2) return {};
+  const Expected<Plan> probe = plan(probe_of(request.problem), request.options);
+  if (probe && probe->info().path != "tcgen05")
+    return bad(
+        "overlap",
+        "'both' compares accumulators in tensor memory, which sm_90a does not have; there it is left out");
+  const bool emulated = request.options.device == Device::emulator;
+  if (emulated && asked.schedule_given && asked.run.schedule != emulator::SchedulePolicy::timed)
+    return bad("overlap", "'both' compares modelled times: it needs --schedule timed");
+  return {};
 }
 
 Expected<Request> resolve_request(const ProblemArguments& arguments, const BlockScaledRequest& asked) {
@@ -77,9 +96,7 @@ Expected<Request> resolve_request(const ProblemArguments& arguments, const Block
   const Expected<std::vector<bool>> overlaps = arguments.overlaps();
   if (!overlaps) return overlaps.error();
   request.overlaps = *overlaps;
-  if (request.overlaps.size() > 1 && emulated && asked.schedule_given &&
-      asked.run.schedule != emulator::SchedulePolicy::timed)
-    return bad("overlap", "'both' compares modelled times: it needs --schedule timed");
+  if (Status s = check_overlaps(request, asked)) return *s;
   // What the operands' size is when nothing says it.
   request.ks = arguments.k_values();
   request.defaults = !arguments.extents_given();
@@ -118,7 +135,7 @@ Expected<Entry> run_entry(const Request& request, const BlockScaledRequest& aske
   if (!ran) return ran.error();
   entry.run = *ran;
   if (asked.skip_ref_check) return entry;
-  const Expected<Comparison> comparison = operands->judge();
+  const Expected<Comparison> comparison = operands->judge(entry.plan);
   if (!comparison) return comparison.error();
   entry.comparison = *comparison;
   return entry;
@@ -130,7 +147,8 @@ std::string label_of(const Problem& p) {
 
 std::string device_name(const PlanInfo& plan) {
   if (plan.device == Device::emulator)
-    return fmt::format("emulated machine as sm_100a, {} multiprocessors", plan.sms);
+    return fmt::format("emulated machine as {}, {} multiprocessors",
+                       plan.path == "tcgen05" ? "sm_100a" : "sm_90a", plan.sms);
   const Expected<GpuDescription> gpu = describe_current_gpu();
   return gpu ? gpu->name : "GPU";
 }
@@ -152,6 +170,14 @@ void print_configuration(const Problem& p, const PlanInfo& plan) {
       "each, {} stores\n",
       plan.tile.m, plan.tile.n, plan.tile_k, plan.cluster.m, plan.cluster.n, plan.stages, plan.grid_ctas,
       plan.tiles, plan.shared_bytes, plan.tma_store ? "TMA" : "plain");
+  if (plan.workspace_bytes > 0)
+    fmt::print("workspace: {} bytes, kernels of a run: {}\n", plan.workspace_bytes, plan.launches);
+}
+
+const char* product_name(const PlanInfo& plan) { return plan.path == "tcgen05" ? "tcgen05.mma" : "wgmma"; }
+uint64_t products_of(const Entry& e) {
+  using emulator::Op;
+  return e.run.statistics->count(e.plan.path == "tcgen05" ? Op::tcgen05_mma : Op::wgmma);
 }
 
 void print_entry(const Entry& e) {
@@ -161,8 +187,8 @@ void print_entry(const Entry& e) {
                e.tflops() ? fmt::format(", {:.1f} TFLOPS", *e.tflops()) : "");
   }
   if (e.run.statistics)
-    fmt::print("emulated in {:.2f} s: {} tcgen05.mma, {} clusters\n", e.run.host_seconds,
-               e.run.statistics->count(emulator::Op::tcgen05_mma), e.run.statistics->clusters);
+    fmt::print("emulated in {:.2f} s: {} {}, {} clusters\n", e.run.host_seconds, products_of(e),
+               product_name(e.plan), e.run.statistics->clusters);
   if (!e.comparison) return fmt::print("not checked\n");
   const Comparison& c = *e.comparison;
   fmt::print("relative error against FP64: {:.3e}; worst element at {:.3f} of its theoretical bound\n",
@@ -203,7 +229,9 @@ nlohmann::json to_json(const Entry& e) {
                      {"overlap", e.plan.overlap},
                      {"sms", e.plan.sms},
                      {"grid_ctas", e.plan.grid_ctas},
-                     {"tma_store", e.plan.tma_store}};
+                     {"tma_store", e.plan.tma_store},
+                     {"launches", e.plan.launches},
+                     {"workspace_bytes", e.plan.workspace_bytes}};
   const auto optional = [](const std::optional<double>& v) {
     return v ? nlohmann::json(*v) : nlohmann::json();
   };
@@ -215,7 +243,7 @@ nlohmann::json to_json(const Entry& e) {
     out["worst_ratio"] = e.comparison->worst_ratio;
     out["failures"] = e.comparison->failures;
   }
-  if (e.run.statistics) out["tcgen05_mma"] = e.run.statistics->count(emulator::Op::tcgen05_mma);
+  if (e.run.statistics) out[e.plan.path == "tcgen05" ? "tcgen05_mma" : "wgmma"] = products_of(e);
   return out;
 }
 
@@ -272,7 +300,8 @@ int explain_block_scaled(const ProblemArguments& arguments) {
   const Expected<std::vector<bool>> overlaps = arguments.overlaps();
   if (!overlaps) return refuse(overlaps.error(), false);
   const BlockFormat a = *problem->a.block, b = *problem->b.block;
-  if ((a == BlockFormat::nvfp4) == (b == BlockFormat::nvfp4)) {
+  const bool has_tmem = options->chip != Chip::sm_90a;
+  if (has_tmem && (a == BlockFormat::nvfp4) == (b == BlockFormat::nvfp4)) {
     for (const bool overlap : *overlaps)
       fmt::print("{}\n",
                  draw_tmem(kernels::block_scaled_tmem_shape({a, b, bits_of(problem->d.type) / 8, overlap})));

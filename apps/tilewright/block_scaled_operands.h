@@ -18,8 +18,8 @@ struct BlockScaledOperands {
 
   /// From a seed. Errors: extents that no memory holds.
   static Expected<BlockScaledOperands> make(const Problem& problem, BlockInit init, uint64_t seed);
-  /// D against FP64 of the dequantised operands.
-  Expected<Comparison> judge() const;
+  /// D of a plan against FP64 of the dequantised operands.
+  Expected<Comparison> judge(const PlanInfo& plan) const;
 
   /// The scales at some address of the machine's memory.
   static PackedBlockScales scales_at(const BlockScaledTensor& tensor, const void* data);

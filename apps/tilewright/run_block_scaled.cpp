@@ -20,13 +20,20 @@ std::array<std::vector<uint8_t>*, kMatrices> matrices_of(BlockScaledOperands& o)
   return {&o.a.elements, &o.a_scales, &o.b.elements, &o.b_scales, &o.c, &o.d};
 }
 
-Buffers buffers_at(const BlockScaledOperands& o, const std::array<void*, kMatrices>& memory) {
+Buffers buffers_at(const BlockScaledOperands& o, const std::array<void*, kMatrices>& memory,
+                   void* workspace) {
   return {.a = memory[0],
           .b = memory[2],
           .c = memory[4],
           .d = memory[5],
           .a_scales = BlockScaledOperands::scales_at(o.a, memory[1]),
-          .b_scales = BlockScaledOperands::scales_at(o.b, memory[3])};
+          .b_scales = BlockScaledOperands::scales_at(o.b, memory[3]),
+          .workspace = workspace};
+}
+
+Error no_memory(const char* name, size_t bytes) {
+  return {ErrorCode::out_of_range, "emulator.memory",
+          std::string(name) + ": no memory on the emulated machine for " + std::to_string(bytes) + " bytes"};
 }
 
 Expected<std::array<void*, kMatrices>> place(Machine& machine, BlockScaledOperands& operands) {
@@ -38,10 +45,7 @@ Expected<std::array<void*, kMatrices>> place(Machine& machine, BlockScaledOperan
     const bool output = i == kMatrices - 1;
     memory[i] = machine.allocate_global(matrices[i]->size(),
                                         {.name = kNames[i], .writable = output, .initialised = !output});
-    if (memory[i] == nullptr)
-      return Error{ErrorCode::out_of_range, "emulator.memory",
-                   std::string(kNames[i]) + ": no memory on the emulated machine for " +
-                       std::to_string(matrices[i]->size()) + " bytes"};
+    if (memory[i] == nullptr) return no_memory(kNames[i], matrices[i]->size());
     std::memcpy(memory[i], matrices[i]->data(), matrices[i]->size());
   }
   return memory;
@@ -54,17 +58,21 @@ Expected<RunResult> run_emulated(const Plan& plan, BlockScaledOperands& operands
   settings.seed = options.seed;
   settings.arithmetic = arithmetic;
   settings.trace = !options.trace_file.empty();
-  settings.chip = emulator::Chip::sm_100a;
+  settings.chip = plan.info().path == "tcgen05" ? emulator::Chip::sm_100a : emulator::Chip::sm_90a;
   if (plan.info().sms > 0) settings.multiprocessors = static_cast<uint32_t>(plan.info().sms);
   Machine machine(settings);
   const auto memory = place(machine, operands);
   if (!memory) return memory.error();
+  const auto workspace_bytes = static_cast<size_t>(plan.workspace_bytes());
+  void* const workspace =
+      machine.allocate_global(workspace_bytes, {.name = "workspace", .initialised = false});
+  if (workspace == nullptr && workspace_bytes > 0) return no_memory("workspace", workspace_bytes);
   RunResult result;
   const auto start = std::chrono::steady_clock::now();
   Status failed;
   {
     const Progress progress("emulating");
-    failed = plan.run(buffers_at(operands, *memory), &machine);
+    failed = plan.run(buffers_at(operands, *memory, workspace), &machine);
   }
   // The timeline up to a fault is what one wants to see of it.
   if (settings.trace && (!failed || failed->code == ErrorCode::emulator))
@@ -74,7 +82,8 @@ Expected<RunResult> run_emulated(const Plan& plan, BlockScaledOperands& operands
   if (failed) return *failed;
   result.host_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   result.statistics = machine.last_result().statistics;
-  if (options.schedule == emulator::SchedulePolicy::timed)
+  // Of the last kernel alone: a run of several has no modelled time.
+  if (options.schedule == emulator::SchedulePolicy::timed && plan.info().launches == 1)
     result.time_us = result.statistics->nanoseconds / 1000;
   if (!operands.d.empty()) std::memcpy(operands.d.data(), (*memory)[kMatrices - 1], operands.d.size());
   return result;
@@ -94,7 +103,9 @@ Expected<RunResult> run_on_gpu(const Plan& plan, BlockScaledOperands& operands, 
     if (Status s = buffers[i].upload(matrices[i]->data())) return *s;
     memory[i] = buffers[i].data();
   }
-  const Buffers bound = buffers_at(operands, memory);
+  const Expected<GpuBuffer> workspace = GpuBuffer::allocate(static_cast<size_t>(plan.workspace_bytes()));
+  if (!workspace) return workspace.error();
+  const Buffers bound = buffers_at(operands, memory, workspace->data());
   const auto launch = [&](int64_t times) -> Status {
     for (int64_t i = 0; i < times; ++i)
       if (Status s = plan.run(bound, stream->get())) return s;

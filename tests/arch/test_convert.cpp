@@ -1,9 +1,11 @@
 // The emulated conversions give the bits that the GPU's instructions give.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "tilewright/arch/bf16x2.h"
 #include "tilewright/arch/convert.h"
 
 namespace tilewright {
@@ -70,6 +72,31 @@ TEST(Convert, RoundsTf32TiesAwayFromZero) {
   EXPECT_EQ(arch::to_tf32(-1.0f - 0x1p-11f), 0xBF802000u);
   EXPECT_EQ(arch::to_tf32(1.0f + 0x1p-12f), 0x3F800000u);
   EXPECT_EQ(arch::to_tf32(kInfinity), 0x7F800000u);
+}
+
+/// The bf16 nearest to a double, of which a 16-bit significand is the most.
+double nearest_bf16(double exact) {
+  if (std::isnan(exact) || std::isinf(exact) || exact == 0) return exact;
+  const double unit = std::max(0x1p-133, std::ldexp(1.0, std::ilogb(exact) - 7));
+  const double rounded = std::nearbyint(exact / unit) * unit;
+  return std::fabs(rounded) >= 0x1p128 ? std::copysign(kInfinity, exact) : rounded;
+}
+
+TEST(Convert, MultipliesBf16WithOneRounding) {
+  const auto value = [](uint32_t code) { return static_cast<float>(bf16::from_bits(code & 0xFFFFu)); };
+  for (uint32_t a = 0; a < 0x10000; a += 97) {
+    for (uint32_t b = 0; b < 0x10000; b += 131) {
+      const uint32_t product = arch::mul_bf16x2(a | 0x3F80u << 16, b | a << 16);
+      const double want = nearest_bf16(double{value(a)} * value(b)), got = value(product);
+      if (std::isnan(want)) {
+        ASSERT_EQ(product & 0xFFFFu, 0x7FFFu) << a << ' ' << b;
+      } else {
+        ASSERT_EQ(got, want) << a << ' ' << b;
+        ASSERT_EQ(std::signbit(got), std::signbit(want)) << a << ' ' << b;
+      }
+      ASSERT_TRUE(std::isnan(value(a)) || product >> 16 == a);
+    }
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <functional>
 #include <set>
 
+#include "src/gemm_plan.h"
 #include "tests/block_scale/kernel_case.h"
 #include "tilewright/gemm.h"
 
@@ -191,7 +192,12 @@ TEST(BlockScaledPlan, every_rule_of_plan_and_run_refuses_with_its_sentence) {
       {"multiprocessors", "1 multiprocessor", kFp8, [](Planned& p) { p.options.max_sms = 1; }},
       {"store", "N is 44", kFp8,
        [](Planned& p) { p.problem.n = 44, p.problem.d.ld = 44, p.options.store = StoreKind::tma; }},
-      {"device", "compute capability 9.0", kFp8, [](Planned& p) { p.options.chip = Chip::sm_90a; }},
+      {"scale_alignment", "A: the address of the scales is 8 modulo 16", kFp8,
+       [](Planned& p) {
+         const void* data = std::get<0>(p.buffers.a_scales).data();
+         p.buffers.a_scales = *PackedScales<const e8m0>::make(static_cast<const e8m0*>(data) + 8, 4096,
+                                                              std::get<0>(p.buffers.a_scales).shape());
+       }},
       {"scalars", "alpha", kFp8, [](Planned& p) { p.buffers.alpha = &p.problem.alpha; }},
       // Of the kernels, through a problem.
       {"k_multiple", "128", kMixed, [](Planned& p) { p.problem.k = 96; }},
@@ -222,6 +228,14 @@ TEST(BlockScaledPlan, every_rule_of_plan_and_run_refuses_with_its_sentence) {
     EXPECT_EQ(refused->code == ErrorCode::no_device, std::string(flip.rule) == "device");
     seen.insert(refused->rule);
   }
+  // A chip that has no such kernels.
+  Target target;
+  target.capability = 80;
+  const Expected<Plan> elsewhere = plan_on(target, Planned(kFp8).problem, {});
+  ASSERT_FALSE(elsewhere);
+  EXPECT_EQ(elsewhere.error().code, ErrorCode::no_device);
+  EXPECT_NE(elsewhere.error().message.find("compute capability 8.0"), std::string::npos);
+  seen.insert(elsewhere.error().rule);
   bool of_plan = false;
   for (const BlockScaledRule& rule : block_scaled_rules()) {
     of_plan = of_plan || std::string(rule.name) == first_plan_rule;

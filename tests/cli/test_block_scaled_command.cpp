@@ -82,7 +82,7 @@ TEST(BlockScaledCommand, refuses_by_rule) {
   expect_refused(gemm("--dtype mxfp4 --mnk 64,64,100"), "block_scaled.k_multiple", "pads it to 128");
   expect_refused(gemm("--dtype mxfp4:mxfp8"), "block_scaled.types", "mxfp8 x mxfp4");
   expect_refused(gemm("--dtype mxfp8:e4m3"), "block_format.name", "'e4m3'");
-  expect_refused(gemm("--dtype mxfp8 --arch sm_90a"), "block_scaled.device", "sm_100a");
+  expect_refused(gemm("--dtype mxfp8 --arch sm_90a --overlap both"), "option.overlap", "tensor memory");
   expect_refused(gemm("--dtype mxfp8 --a_major m"), "block_scaled.layout", "row-major");
   expect_refused(gemm("--dtype mxfp8 --overlap maybe"), "option.overlap", "on, off, both");
   expect_refused(gemm("--dtype mxfp8 --overlap both --schedule random"), "option.overlap", "timed");
@@ -91,6 +91,37 @@ TEST(BlockScaledCommand, refuses_by_rule) {
   expect_refused(gemm("--dtype mxfp8 --a_file x.npy"), "option.a_file", "seed");
   expect_refused(gemm("--dtype e4m3 --arch sm_100a"), "device.gpu", "10.0");
   expect_refused(gemm("--dtype e4m3 --M 64 --N 64 --K 64 128"), "option.K", "one K");
+}
+
+TEST(BlockScaledCommand, sm_90a_dequantises_and_is_checked) {
+  for (const char* dtype : {"mxfp8", "mxfp4", "nvfp4", "mxfp8:mxfp4"}) {
+    const Output o =
+        gemm(std::string(
+                 "--M 200 --N 136 --K 128 256 --arch sm_90a --init full_range --c_dtype Float32 --alpha 0.5 "
+                 "--beta 1 --scale_a 0.25 --schedule random --dtype ") +
+             dtype);
+    ASSERT_EQ(o.exit_code, 0) << o.err << o.out;
+    ASSERT_EQ(o.json()["runs"].size(), 2u);
+    const nlohmann::json run = o.json()["runs"][1];
+    EXPECT_EQ(run["path"], "wgmma");
+    EXPECT_EQ(run["overlap"], false);
+    EXPECT_EQ(run["launches"], 2);
+    EXPECT_GT(run["workspace_bytes"], (200 + 136) * 256 * 2 - 1);
+    EXPECT_GT(run["wgmma"], 0);
+    EXPECT_LE(run["worst_ratio"], 1);
+  }
+  const Output text = run_program("gemm --device emulator --arch sm_90a --dtype nvfp4 --mnk 64,64,128");
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("as sm_90a"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("dequantised to bf16 first"), std::string::npos);
+  EXPECT_NE(text.out.find("kernels of a run: 2"), std::string::npos);
+  EXPECT_EQ(text.out.find("modelled time: "), std::string::npos);
+  EXPECT_NE(text.out.find("PASS"), std::string::npos);
+  const Output explained =
+      run_program("explain --device emulator --arch sm_90a --dtype nvfp4 --mnk 4096,7168,2048");
+  EXPECT_EQ(explained.exit_code, 0);
+  EXPECT_NE(explained.out.find("path: wgmma"), std::string::npos) << explained.out;
+  EXPECT_EQ(explained.out.find("464..479"), std::string::npos);
 }
 
 TEST(BlockScaledCommand, explain_draws_tensor_memory_and_lists_the_rules) {

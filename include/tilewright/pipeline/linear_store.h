@@ -29,7 +29,15 @@ struct LinearFactors {
 
 inline namespace TILEWRIGHT_MODE {
 
-template <class D, class T>
+/// What a linear_store does besides: nothing. Or else (ShiftedLinear is one), as a part of the kernel
+/// parameter: factors(alpha, batch).apply(result, row, column) in place of alpha * result where the bound
+/// object is told so; source(data, index) for an element of a C of another type, reads_source,
+/// same_source<T>().
+struct NoExtra {
+  static constexpr bool reads_source = false;
+};
+
+template <class D, class T, class Extra = NoExtra>
 class LinearStore;
 
 namespace impl {
@@ -55,9 +63,9 @@ struct SlabsOf<D, T, Held, false> {
 };
 
 /// One computing thread's part: see TwoPhaseEpilogue. Nothing is left for the second phase.
-template <class D, class T, class Accumulator>
+template <class D, class T, class Extra, class Accumulator>
 class BoundLinear {
-  using Epilogue = LinearStore<D, T>;
+  using Epilogue = LinearStore<D, T, Extra>;
   using Held = typename Accumulator::held_type;
   using Value = typename Accumulator::value_type;
   using Slabs = typename SlabsOf<D, T, Held>::type;
@@ -73,6 +81,7 @@ class BoundLinear {
 
   TILEWRIGHT_DEVICE BoundLinear(const Epilogue& epilogue, std::byte* scratch)
       : epilogue_(epilogue), slabs_(scratch) {
+    if constexpr (!std::is_same_v<Extra, NoExtra>) extra_factors_ = epilogue.extra_.any();
     const LinearFactors& f = epilogue.factors_;
     alpha_ = convert_to<Type>(f.alpha);
     beta_ = convert_to<Type>(f.beta);
@@ -109,6 +118,14 @@ class BoundLinear {
       TILEWRIGHT_UNROLL
       for (int i = 0; i < kElementsOfSlab; ++i)
         values[i] = alpha_ == Type{} ? Type{} : scale(alpha_, convert_to<Type>(results[kFirst + i]));
+      if constexpr (!std::is_same_v<Extra, NoExtra>) {
+        if (extra_factors_) {
+          const auto factors = epilogue_.extra_.factors(alpha_, tile.batch);
+          for_each_element([&](int i, uint32_t down, uint32_t across) {
+            values[i] = factors.apply(results[kFirst + i], row_ + down, column_ + across);
+          });
+        }
+      }
       if (beta_ != Type{}) add_source(values);
       if constexpr (has_slabs_v<D>) {
         if (epilogue_.bulk_) {
@@ -129,6 +146,7 @@ class BoundLinear {
     arch::fence_operand(part.n);
     const uint32_t row = tile.m * static_cast<uint32_t>(size_of_v_m<D>) + part.m;
     const uint32_t column = tile.n * static_cast<uint32_t>(size_of_v_n<D>) + part.n + across;
+    row_ = row, column_ = column;
     rows_left_ = static_cast<int32_t>(epilogue_.target_.rows - row);
     columns_left_ = static_cast<int32_t>(epilogue_.target_.columns - column);
     const auto offset = [&](const detail::StridedMatrix& m) {
@@ -145,6 +163,13 @@ class BoundLinear {
     TILEWRIGHT_UNROLL
     for (int i = 0; i < kElementsOfSlab; i += 2)
       f(i, static_cast<int32_t>(Held::down(i)), static_cast<int32_t>(Held::across(i)));
+  }
+
+  /// f(element of the slab, its row below the thread's first one, its column right of it).
+  template <class F>
+  TILEWRIGHT_DEVICE static void for_each_element(F&& f) {
+    TILEWRIGHT_UNROLL
+    for (int i = 0; i < kElementsOfSlab; ++i) f(i, Held::down(i), Held::across(i));
   }
 
   TILEWRIGHT_DEVICE void add_source(Type (&values)[kElementsOfSlab]) const {
@@ -164,8 +189,12 @@ class BoundLinear {
   }
   TILEWRIGHT_DEVICE void add_one(Type& value, const T* from, int i) const {
     if (!exists(i)) return;
-    const T* const at = from + static_cast<int64_t>(Held::down(i)) * epilogue_.from_.ld + Held::across(i);
-    value = scale_add(beta_, convert_to<Type>(*at), value);
+    const int64_t at = static_cast<int64_t>(Held::down(i)) * epilogue_.from_.ld + Held::across(i);
+    if constexpr (Extra::reads_source) {
+      value = scale_add(beta_, epilogue_.extra_.source(epilogue_.from_.data, from_ + at), value);
+    } else {
+      value = scale_add(beta_, convert_to<Type>(from[at]), value);
+    }
   }
   TILEWRIGHT_DEVICE bool exists(int i) const {
     return static_cast<int32_t>(Held::down(i)) < rows_left_ &&
@@ -206,8 +235,10 @@ class BoundLinear {
   }
 
   const Epilogue& epilogue_;
+  bool extra_factors_ = false;
   Slabs slabs_;
   Type alpha_, beta_;
+  uint32_t row_ = 0, column_ = 0;  // of the thread's first element of a slab
   int32_t rows_left_ = 0, columns_left_ = 0;
   int64_t to_ = 0, from_ = 0;  // elements from the first one of C and of the source
 };
@@ -218,7 +249,7 @@ class BoundLinear {
 /// (TILEWRIGHT_GRID_CONSTANT: it may hold a TMA descriptor), made by make_linear_store(). Floating-point
 /// results are scaled in FP32, integer ones in double: exact for integer factors as long as products stay
 /// below 2^53.
-template <class D, class T>
+template <class D, class T, class Extra>
 class LinearStore {
  public:
   /// Shared memory behind the pipeline's buffer, from scratch_offset() on.
@@ -228,40 +259,44 @@ class LinearStore {
   }
 
   template <class Accumulator>
-  TILEWRIGHT_DEVICE impl::BoundLinear<D, T, Accumulator> bind(std::byte* scratch) const {
+  TILEWRIGHT_DEVICE impl::BoundLinear<D, T, Extra, Accumulator> bind(std::byte* scratch) const {
     return {*this, scratch};
   }
 
  private:
-  template <class D2, class T2, class Accumulator>
+  template <class D2, class T2, class Extra2, class Accumulator>
   friend class impl::BoundLinear;
-  template <AnyDescription D2, class T2, int Rank, int64_t Ld, class Source>
+  template <AnyDescription D2, class T2, int Rank, int64_t Ld, class Source, class Extra2>
   friend auto make_linear_store(const Tensor<T2, row_major, Rank, Ld>&, const Source&, const LinearFactors&,
-                                bool);
+                                bool, const Extra2&);
 
   impl::SlabTarget target_;
   detail::StridedMatrix to_, from_;
   LinearFactors factors_;
   bool bulk_ = false;
+  [[no_unique_address]] Extra extra_;
 };
 
 /// An epilogue for run() that stores into `c`. source: a row-major tensor of C's elements and extents, which
 /// may be C itself; its data may be null where beta is zero. bulk: store by TMA, if it can address C (base,
-/// leading dimension and rows are multiples of 16 bytes); C is stored by ordinary stores otherwise. Errors:
-/// of C's extents and strides.
-template <AnyDescription D, class T, int Rank, int64_t Ld, class Source>
+/// leading dimension and rows are multiples of 16 bytes); C is stored by ordinary stores otherwise. extra:
+/// see NoExtra; with one that reads the source, the source's elements may be of another type than they are
+/// said to be. Errors: of C's extents and strides.
+template <AnyDescription D, class T, int Rank, int64_t Ld, class Source, class Extra = NoExtra>
 auto make_linear_store(const Tensor<T, row_major, Rank, Ld>& c, const Source& source,
-                       const LinearFactors& factors, bool bulk = true) {
+                       const LinearFactors& factors, bool bulk = true, const Extra& extra = {}) {
   static_assert(path_of_v<D> == path::wgmma || path_of_v<D> == path::mma_sync,
                 "linear_store stores what wgmma and mma_sync leave in registers");
   static_assert(sizeof(T) == 2 || sizeof(T) == 4 || (sizeof(T) == 8 && !impl::has_slabs_v<D>),
                 "linear_store stores elements of 16 or 32 bits, and doubles");
   static_assert(std::is_same_v<typename Source::value_type, T> && Source::order == row_major,
                 "the source has C's elements and is row-major");
-  using Made = LinearStore<D, T>;
+  using Made = LinearStore<D, T, Extra>;
   Made made;
+  made.extra_ = extra;
   made.to_ = detail::strided_matrix(detail::operand_view(c), sizeof(T));
   made.from_ = detail::strided_matrix(detail::operand_view(source), sizeof(T));
+  if constexpr (Extra::reads_source) made.from_.pairs = made.from_.pairs && extra.template same_source<T>();
   made.factors_ = factors;
   if constexpr (impl::has_slabs_v<D>) {
     const pipeline_status status = bulk ? impl::bind_slabs<D>(c, made.target_) : pipeline_status();

@@ -30,6 +30,23 @@ class StoreThroughSmem;
 
 namespace impl {
 
+/// An op as one thread has it. Ops may have a state: then Op::Bound is made of the op, once a thread, by
+/// whole warps, and its for_tile(tile, body) calls body(op), once.
+template <class Op>
+struct BoundOp {
+  const Op& op;
+
+  template <class Body>
+  TILEWRIGHT_DEVICE void for_tile(schedule::TileCoord, Body&& body) const {
+    body(op);
+  }
+};
+template <class Op>
+requires requires { typename Op::Bound; }
+struct BoundOp<Op> : Op::Bound {
+  TILEWRIGHT_DEVICE explicit BoundOp(const Op& op) : Op::Bound(op) {}
+};
+
 /// One computing thread's part: see TwoPhaseEpilogue.
 template <class D, class T, class Op, class Accumulator>
 class BoundStore {
@@ -45,16 +62,31 @@ class BoundStore {
   static constexpr int packed_registers = kParts * kWordsOfPart;
 
   TILEWRIGHT_DEVICE BoundStore(const Epilogue& epilogue, std::byte* scratch)
-      : epilogue_(epilogue), slabs_(scratch) {}
+      : epilogue_(epilogue), op_{epilogue.op_}, slabs_(scratch) {}
 
   TILEWRIGHT_DEVICE void pack(Accumulator& accumulator, schedule::TileCoord tile) {
     tile_ = tile;
+    op_.for_tile(tile, [&](const auto& op) { pack_with(op, accumulator, tile); });
+  }
+
+  template <int Piece>
+  TILEWRIGHT_DEVICE void store() {
+    constexpr int kPart = Piece / kSlabsOfPart, kSlab = Piece % kSlabsOfPart;
+    slabs_.template store<kPart, kSlab, kSlab * Slabs::kWordsOfSlab>(epilogue_.target_, packed_[kPart],
+                                                                     tile_);
+  }
+
+  TILEWRIGHT_DEVICE void finish() const { slabs_.finish(); }
+
+ private:
+  template <class Function>
+  TILEWRIGHT_DEVICE void pack_with(const Function& op, Accumulator& accumulator, schedule::TileCoord tile) {
     const Coord origin{tile.m * static_cast<uint32_t>(size_of_v_m<D>),
                        tile.n * static_cast<uint32_t>(size_of_v_n<D>)};
     using Value = typename Accumulator::value_type;
     Value left{};
     accumulator.for_each_result([&](int i, Coord at, const Value& value) {
-      const auto result = epilogue_.op_(value, Coord{origin.m + at.m, origin.n + at.n});
+      const auto result = op(value, Coord{origin.m + at.m, origin.n + at.n});
       if constexpr (sizeof(T) == 4) {
         packed_[i / kPartSize][i % kPartSize] = bits_of(convert_to<T>(result));
       } else {
@@ -68,17 +100,8 @@ class BoundStore {
     });
   }
 
-  template <int Piece>
-  TILEWRIGHT_DEVICE void store() {
-    constexpr int kPart = Piece / kSlabsOfPart, kSlab = Piece % kSlabsOfPart;
-    slabs_.template store<kPart, kSlab, kSlab * Slabs::kWordsOfSlab>(epilogue_.target_, packed_[kPart],
-                                                                     tile_);
-  }
-
-  TILEWRIGHT_DEVICE void finish() const { slabs_.finish(); }
-
- private:
   const Epilogue& epilogue_;
+  BoundOp<Op> op_;
   uint32_t packed_[kParts][kWordsOfPart];
   schedule::TileCoord tile_{};
   Slabs slabs_;

@@ -1,0 +1,241 @@
+#include "src/dequantised_plan.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/gemm_grid.h"
+#include "src/gemm_rules.h"
+#include "src/plan_text.h"
+
+namespace tilewright {
+namespace {
+
+using detail::BoundDequantised;
+using detail::DequantisedWorkspace;
+using kernels::DequantiseOperand;
+using kernels::DequantiseParams;
+
+constexpr int64_t kPart = 256;       // alignment of the parts of a workspace, bytes
+constexpr int64_t kLineBytes = 128;  // lines of a bf16 matrix begin with lines of memory
+constexpr int64_t kMostTasks = int64_t{1} << 31;
+constexpr int64_t kMostBytes = int64_t{1} << 46;
+
+int64_t dequantised_ld(int64_t k) { return round_up(k, kLineBytes / 2); }
+
+/// A, or B as n lines.
+struct Lines {
+  const BlockScaledOperand* operand;
+  int64_t lines;
+};
+std::pair<Lines, Lines> lines_of(const BlockScaledProblem& p) { return {{&p.a, p.m}, {&p.b, p.n}}; }
+
+/// Reserves bytes behind the others.
+int64_t reserve(DequantisedWorkspace& w, int64_t bytes) {
+  const int64_t at = w.bytes;
+  w.bytes += round_up(bytes, kPart);
+  return at;
+}
+
+int64_t shift_bytes(const Lines& l, int64_t batches) {
+  if (!kernels::has_shifts(l.operand->format)) return 0;
+  return batches * scale_row_blocks(l.lines) * kernels::dequantise_quads * int64_t{sizeof(uint32_t)};
+}
+
+/// The bf16 problem, in the form that tensor-core kernels take.
+KernelProblem bf16_problem(const PlanRequest& r, const BlockScaledProblem& p) {
+  KernelProblem out = r.problem;
+  const int64_t ld = dequantised_ld(p.k);
+  const auto operand = [&](char name, int64_t lines) {
+    return KernelOperand{.name = name,
+                         .type = DType::bf16,
+                         .rows = lines,
+                         .row_stride = ld,
+                         .k_stride = 1,
+                         .batch_stride = lines * ld,
+                         .alignment = static_cast<int>(kPart),
+                         .bulk_along_k = true};
+  };
+  out.a = operand('A', p.m);
+  out.b = operand('B', p.n);
+  out.k = p.k;
+  out.c = {p.c_ld, 1, p.c_batch_stride};
+  out.d = {p.d_ld, 1, p.d_batch_stride};
+  out.d_bulk = stores_in_bulk(p, static_cast<uintptr_t>(r.asked.d.alignment));
+  out.scale = p.alpha == 0 ? 0.0f : p.alpha * p.a.tensor_scale * p.b.tensor_scale;
+  out.beta = p.beta;
+  return out;
+}
+
+/// Everything of an operand that does not depend on pointers.
+DequantiseOperand dequantise_operand(const Lines& l, const BlockScaledProblem& p) {
+  DequantiseOperand out{};
+  out.ld = l.operand->ld;
+  out.batch_stride = l.operand->batch_stride;
+  out.to_ld = dequantised_ld(p.k);
+  out.lines = static_cast<uint32_t>(l.lines);
+  out.batches = static_cast<uint32_t>(p.batches);
+  out.line_blocks = static_cast<uint32_t>(scale_row_blocks(l.lines));
+  out.format = l.operand->format;
+  return out;
+}
+
+/// Spans that a warp takes of its lines: it looks at all of their scales first, so the longer the lines, the
+/// more; but not so many that warps are left without work.
+int64_t spans_of_task(int64_t spans, int64_t quads, int64_t warps) {
+  constexpr int64_t kSpansForAScan = 4;
+  const int64_t for_scan = ceil_div(spans, kSpansForAScan),
+                for_work = spans * quads / std::max<int64_t>(1, warps);
+  return std::max<int64_t>(1, std::min(for_scan, for_work));
+}
+
+Status set_dequantise(const PlanRequest& r, const BlockScaledProblem& p, BoundDequantised& s) {
+  const auto [a, b] = lines_of(p);
+  const bool on_gpu = r.target.device == Device::gpu;
+  const int64_t most_ctas =
+      kernels::dequantise_ctas_per_sm *
+      std::min<int64_t>(r.options.max_sms.value_or(r.target.model_sms()), r.target.model_sms());
+  const int64_t spans = ceil_div(p.k, kernels::dequantise_span);
+  const __int128 blocks = static_cast<__int128>(scale_row_blocks(p.m) + scale_row_blocks(p.n)) * p.batches;
+  const __int128 quads = blocks * kernels::dequantise_quads,
+                 matrices = static_cast<__int128>(p.m + p.n) * p.batches * dequantised_ld(p.k) * 2;
+  const auto refuse = [&] {
+    return broken(
+        RuleId::operand_span, "workspace",
+        text(p.m + p.n) + " lines of " + text(p.k) + " in " + text(p.batches) + " batches, dequantised",
+        "smaller extents");
+  };
+  if (quads * spans >= kMostTasks || matrices >= kMostBytes) return refuse();
+
+  DequantiseParams& out = s.dequantise;
+  out.operand[0] = dequantise_operand(a, p);
+  out.operand[1] = dequantise_operand(b, p);
+  out.k = static_cast<uint32_t>(p.k);
+  out.spans = static_cast<uint32_t>(spans);
+  out.segment = static_cast<uint32_t>(
+      spans_of_task(spans, static_cast<int64_t>(quads), most_ctas * kernels::dequantise_warps));
+  out.segments = static_cast<uint32_t>(ceil_div(spans, out.segment));
+  int64_t tasks = 0;
+  for (int i = 0; i < 2; ++i) {
+    const DequantiseOperand& o = out.operand[i];
+    out.tasks[i] = o.batches * o.line_blocks * out.segments * kernels::dequantise_quads;
+    tasks += out.tasks[i];
+  }
+  const int64_t useful = ceil_div(tasks, kernels::dequantise_warps);
+  const int64_t ctas = on_gpu ? most_ctas : working_ctas(r.target, r.options, useful, 1, 1);
+  s.dequantise_launch.grid_ctas = static_cast<uint32_t>(std::min(ctas, useful));
+  s.dequantise_launch.dependent_launch = r.options.dependent_launch;
+
+  DequantisedWorkspace& w = s.workspace;
+  w.a = reserve(w, p.batches * p.m * out.operand[0].to_ld * 2);
+  w.b = reserve(w, p.batches * p.n * out.operand[1].to_ld * 2);
+  w.a_shifts = reserve(w, shift_bytes(a, p.batches));
+  w.b_shifts = reserve(w, shift_bytes(b, p.batches));
+  const bool flags = kernels::has_shifts(p.a.format) || kernels::has_shifts(p.b.format);
+  w.flags = reserve(w, flags ? int64_t{sizeof(uint32_t)} * s.dequantise_launch.grid_ctas : 0);
+  if (r.options.max_workspace && w.bytes > *r.options.max_workspace)
+    return broken(RuleId::workspace_limit, "max_workspace", text(*r.options.max_workspace), text(w.bytes));
+  return {};
+}
+
+/// An address in the workspace.
+template <class T>
+T* part(const Buffers& buffers, int64_t offset) {
+  return reinterpret_cast<T*>(static_cast<std::byte*>(buffers.workspace) + offset);
+}
+
+void bind_operand(const BlockScaledOperand& from, void* to, uint32_t* shifts, DequantiseOperand& out) {
+  out.elements = from.elements;
+  std::visit(
+      [&](const auto& scales) {
+        out.scales = scales.data();
+        out.scale_blocks = static_cast<uint32_t>(scale_column_blocks(scales.shape().columns));
+      },
+      from.scales);
+  out.to = to;
+  out.shifts = kernels::has_shifts(from.format) ? shifts : nullptr;
+}
+
+DequantiseParams dequantise_params(const BoundDequantised& bound, const BlockScaledProblem& p,
+                                   const Buffers& buffers) {
+  const DequantisedWorkspace& w = bound.workspace;
+  DequantiseParams out = bound.dequantise;
+  bind_operand(p.a, part<void>(buffers, w.a), part<uint32_t>(buffers, w.a_shifts), out.operand[0]);
+  bind_operand(p.b, part<void>(buffers, w.b), part<uint32_t>(buffers, w.b_shifts), out.operand[1]);
+  const bool flags = out.operand[0].shifts != nullptr || out.operand[1].shifts != nullptr;
+  out.flags = flags ? part<uint32_t>(buffers, w.flags) : nullptr;
+  return out;
+}
+
+/// "dequantised_mxfp8_mxfp4_128x256_f16_2x1"
+std::string kernel_name(const BoundDequantised& bound) {
+  const kernels::TensorKernelId& id = bound.kernel->tensor.id;
+  std::string name = std::string("dequantised_") + name_of(bound.problem.a.format) + "_" +
+                     name_of(bound.problem.b.format) + "_" + text(Shape2{id.tile_m, id.tile_n}) + "_" +
+                     name_of(id.d);
+  if (id.cluster_m > 1) name += "_" + text(Shape2{id.cluster_m, id.cluster_n});
+  return name;
+}
+
+kernels::ProductShifts shifts_of(const DequantiseParams& d, uint32_t ctas) {
+  return {.flags = d.flags,
+          .flag_count = ctas,
+          .rows = d.operand[0].shifts,
+          .columns = d.operand[1].shifts,
+          .row_blocks = d.operand[0].line_blocks,
+          .column_blocks = d.operand[1].line_blocks,
+          .m = d.operand[0].lines,
+          .n = d.operand[1].lines};
+}
+
+}  // namespace
+
+Expected<BoundDequantised> bind_dequantised(const PlanRequest& request, PlanInfo& info) {
+  const kernels::DequantisedKernelTable& table = request.target.dequantised;
+  if (table.count == 0) return block_scaled_error("block_scaled.device", "no kernels for it in this build");
+  BoundDequantised bound;
+  bound.problem = unbound_block_scaled(request.asked);
+  const KernelProblem problem = bf16_problem(request, bound.problem);
+  std::vector<const kernels::TensorKernel*> kernels;
+  for (int i = 0; i < table.count; ++i) kernels.push_back(&table.kernels[i].tensor);
+  const Expected<detail::BoundTensor> gemm =
+      bind_tensor_kernel({request.target, problem, request.asked, request.options}, kernels, info);
+  if (!gemm) return gemm.error();
+  bound.gemm = *gemm;
+  const auto row = std::find(kernels.begin(), kernels.end(), gemm->kernel) - kernels.begin();
+  bound.kernel = table.kernels + row;
+  info.kernel = kernel_name(bound);
+  info.why = "dequantised to bf16 first, " + info.why;
+  if (!problem.reads_ab) return bound;
+  if (Status s = set_dequantise(request, bound.problem, bound)) return *s;
+  info.launches = 2;
+  info.workspace_bytes = bound.workspace.bytes;
+  return bound;
+}
+
+Status run_dequantised(const Target& target, const BoundDequantised& bound, const Buffers& buffers,
+                       void* stream) {
+  const Expected<BlockScaledProblem> p = bind_buffers(bound.problem, buffers);
+  if (!p) return p.error();
+  kernels::DequantisedArguments arguments;
+  arguments.gemm = bound.gemm.arguments;
+  arguments.gemm.c.data = p->c;
+  arguments.gemm.d.data = p->d;
+  arguments.c_type = p->c_type;
+  if (bound.dequantise_launch.grid_ctas > 0) {
+    const DequantiseParams dequantise = dequantise_params(bound, *p, buffers);
+    arguments.gemm.a.data = dequantise.operand[0].to;
+    arguments.gemm.b.data = dequantise.operand[1].to;
+    arguments.shifts = shifts_of(dequantise, bound.dequantise_launch.grid_ctas);
+    kernels::TensorLaunch launch = bound.dequantise_launch;
+    launch.stream = stream;
+    if (Status e = target.dequantised.dequantise(dequantise, launch)) return e;
+  }
+  kernels::TensorLaunch launch = bound.gemm.launch;
+  launch.stream = stream;
+  return bound.kernel->launch(arguments, launch);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,119 @@
+// Block-scaled products on a Hopper GPU: the cases of the emulated machine, its bits, and large products.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <random>
+
+#include "tests/block_scale/dequantised_case.h"
+#include "tests/gpu/gpu_machine.h"
+#include "tests/kernels/emulated_machine.h"
+
+namespace tilewright::testing {
+namespace {
+
+constexpr BlockFormat kFormats[] = {BlockFormat::mxfp8, BlockFormat::mxfp4, BlockFormat::nvfp4};
+
+class DequantisedGpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const Status missing = gpu_available()) GTEST_SKIP() << missing->message;
+  }
+  GpuMachine machine;
+};
+
+TEST_F(DequantisedGpu, problems_are_right) {
+  expect_dequantised_pass("dequantised", dequantised_cases(), machine);
+}
+
+TEST_F(DequantisedGpu, problems_are_right_on_the_whole_chip) {
+  std::vector<DequantisedCase> cases = dequantised_cases();
+  for (DequantisedCase& c : cases) c.options = {};
+  expect_dequantised_pass("dequantised, planned", cases, machine);
+}
+
+TEST_F(DequantisedGpu, outer_scales_are_shifted_into_the_store) {
+  expect_dequantised_pass("outer scales", outer_scale_cases(), machine);
+}
+
+TEST_F(DequantisedGpu, every_element_with_every_scale_is_exact) {
+  for (const BlockFormat format : kFormats) expect_every_code_dequantised(format, machine);
+}
+
+TEST_F(DequantisedGpu, has_the_bits_of_a_bf16_product) {
+  for (const BlockFormat format : kFormats) expect_bits_of_bf16_product(format, format, machine);
+  expect_bits_of_bf16_product(BlockFormat::mxfp8, BlockFormat::mxfp4, machine);
+}
+
+TEST_F(DequantisedGpu, has_the_bits_of_the_emulated_machine) {
+  size_t equal = 0, compared = 0;
+  std::vector<DequantisedCase> cases = dequantised_cases();
+  for (const DequantisedCase& c : outer_scale_cases()) cases.push_back(c);
+  for (size_t i = 0; i < cases.size(); i += 5) {
+    EmulatedMachine emulated;
+    cases[i].runs = 1;
+    const DequantisedResult here = run_dequantised_case(cases[i], emulated, false);
+    const DequantisedResult there = run_dequantised_case(cases[i], machine, false);
+    EXPECT_EQ(here.failure + there.failure, "");
+    const bool nan = cases[i].name.find("NaN") != std::string::npos;  // whose bits differ between machines
+    if (nan) continue;
+    EXPECT_EQ(here.d, there.d) << cases[i].name;
+    ++compared;
+    equal += here.d == there.d;
+  }
+  std::printf("bits of both machines: %zu of %zu problems equal\n", equal, compared);
+}
+
+/// Large products: some elements against FP64, and all bits of two runs.
+void expect_large_is_right(DequantisedCase c, TestMachine& machine) {
+  c.runs = 2;
+  const DequantisedResult result = run_dequantised_case(c, machine, false);
+  ASSERT_EQ(result.failure, "");
+  const DequantisedOperands o(c);
+  std::mt19937_64 random(c.seed);
+  const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
+  const auto* values = reinterpret_cast<const float*>(result.d.data());
+  const AccumulationBound bound = wgmma_f32_bound(DType::bf16, c.k, 0);
+  double worst = 0;
+  for (int sample = 0; sample < 4000; ++sample) {
+    // The corners, and anywhere.
+    const int64_t batch = below(c.l),
+                  row = sample % 8 == 0 ? c.m - 1 - below(std::min<int64_t>(c.m, 3)) : below(c.m);
+    const int64_t column = sample % 8 == 1 ? c.n - 1 - below(std::min<int64_t>(c.n, 3)) : below(c.n);
+    double sum = 0, magnitude = 0;
+    for (int64_t k = 0; k < c.k; ++k) {
+      const double product = o.a.value(batch, row, k) * o.b.value(batch, column, k);
+      sum += product;
+      magnitude += std::fabs(product);
+    }
+    const double factor = double{c.alpha} * c.scale_a * c.scale_b;
+    const double got = double{values[(batch * c.m + row) * o.d_ld + column]};
+    const double allowed = std::fabs(factor) * (bound.relative + 0x1p-22) * magnitude + 0x1p-100;
+    worst = std::max(worst, std::fabs(got - factor * sum) / allowed);
+    ASSERT_LE(std::fabs(got - factor * sum), allowed)
+        << c.name << " at " << batch << ',' << row << ',' << column << ": got " << got << ", want "
+        << factor * sum;
+  }
+  std::printf("%s: %s, worst of 4000 elements at %.3f of its bound\n", c.name.c_str(),
+              result.info.kernel.c_str(), worst);
+}
+
+TEST_F(DequantisedGpu, large_products_are_right) {
+  const auto large = [](const char* name, BlockFormat a, BlockFormat b, int64_t m, int64_t n, int64_t k,
+                        int64_t l) {
+    DequantisedCase c;
+    c.name = name;
+    c.a = a, c.b = b, c.m = m, c.n = n, c.k = k, c.l = l, c.d = c.c = DType::f32;
+    return c;
+  };
+  using enum BlockFormat;
+  expect_large_is_right(large("2048 x 3072 x 2048", mxfp8, mxfp8, 2048, 3072, 2048, 1), machine);
+  expect_large_is_right(large("2049 x 3071 x 2080", mxfp8, mxfp8, 2049, 3071, 2080, 1), machine);
+  expect_large_is_right(large("1025 x 4095 x 4096", mxfp8, mxfp4, 1025, 4095, 4096, 1), machine);
+  expect_large_is_right(large("128 x 4096 x 16384", mxfp4, mxfp4, 128, 4096, 16384, 1), machine);
+  expect_large_is_right(large("3 x 1000 x 1100 x 8256", nvfp4, nvfp4, 1000, 1100, 8256, 3), machine);
+  expect_large_is_right(large("4000 x 3000 x 1088", nvfp4, nvfp4, 4000, 3000, 1088, 1), machine);
+}
+
+}  // namespace
+}  // namespace tilewright::testing
