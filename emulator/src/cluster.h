@@ -241,6 +241,8 @@ class Cluster {
   uint32_t live_threads = 0;
   uint32_t dependency_agent = kNoAgent;  // epoch 1: the grid dependency was waited for
   std::vector<uint32_t> agent_owners;    // of the agents after those of threads and warpgroups
+  uint32_t clusters_taken = 0;           // that this one had cancelled
+  bool saw_refusal = false;              // a thread has read that there are none left
 
  private:
   void create_threads();
