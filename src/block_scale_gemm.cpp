@@ -24,6 +24,10 @@ const ScaleShape& shape_of(const BlockScaledOperand& operand) {
   return std::visit([](const auto& scales) -> const ScaleShape& { return scales.shape(); }, operand.scales);
 }
 
+bool launch_controlled(const BlockScaledProblem& p) {
+  return p.scheduler == schedule::TileScheduler::cluster_launch_control;
+}
+
 bool beside_fp8(const BlockScaledOperand& operand, const BlockScaledProblem& p) {
   return is_fp4(operand.format) && !kernels::multiplies_packed(p.a.format, p.b.format);
 }
@@ -136,8 +140,8 @@ Violation output_stride(const BlockScaledProblem& p) {
 Violation tiles(const BlockScaledProblem& p) {
   const int64_t pairs = ceil_div(p.m, kernels::block_scaled_tile),
                 columns = ceil_div(p.n, kernels::block_scaled_tile);
-  if (pairs * columns < kTileLimit && (p.batches == 0 || pairs * columns < kTileLimit / p.batches))
-    return std::nullopt;
+  const int64_t limit = launch_controlled(p) ? kTileLimit / 2 : kTileLimit;
+  if (pairs * columns < limit && (p.batches == 0 || pairs * columns < limit / p.batches)) return std::nullopt;
   return text(pairs) + " x " + text(columns) + " tiles in " + text(p.batches) + " batches";
 }
 
@@ -180,7 +184,11 @@ constexpr CheckedRule kRules[] = {
     {{"block_scaled.output_stride", "rows and batches of D do not overlap"},
      ErrorCode::invalid_argument,
      output_stride},
-    {{"block_scaled.tiles", "there are fewer than 2^31 tiles of 256 x 256"}, ErrorCode::out_of_range, tiles},
+    {{"block_scaled.tiles",
+      "there are fewer than 2^31 tiles of 256 x 256, with cluster launch control (a pair of CTAs for each) "
+      "2^30"},
+     ErrorCode::out_of_range,
+     tiles},
 };
 
 // What plan() asks for besides.
@@ -321,6 +329,11 @@ schedule::TileSchedule block_scaled_tiles(const BlockScaledProblem& p) {
                                       static_cast<uint32_t>(p.strip));
 }
 
+uint32_t block_scaled_grid(const BlockScaledProblem& p, uint32_t clusters, int multiprocessors) {
+  const auto pairs = static_cast<uint32_t>(std::max(1, multiprocessors / 2));
+  return 2 * (launch_controlled(p) ? clusters : std::min(clusters, pairs));
+}
+
 Expected<BoundBlockScaled> bind_block_scaled(const BlockScaledProblem& p, const Encode& encode,
                                              int multiprocessors) {
   if (Status error = check(p, true)) return *error;
@@ -348,8 +361,8 @@ Expected<BoundBlockScaled> bind_block_scaled(const BlockScaledProblem& p, const 
   out.d_tma = stores_in_bulk(p, std::bit_cast<uintptr_t>(p.d));
   out.tiles = block_scaled_tiles(p);
   if (Status error = encode_maps(p, static_cast<uint32_t>(bytes), encode, out)) return *error;
-  const auto pairs = static_cast<uint32_t>(std::max(1, multiprocessors / 2));
-  bound.grid_ctas = 2 * std::min(out.tiles.clusters_total, pairs);
+  out.scheduler = p.scheduler;
+  bound.grid_ctas = block_scaled_grid(p, out.tiles.clusters_total, multiprocessors);
   return bound;
 }
 

@@ -149,6 +149,7 @@ void set_info(const detail::BoundBlockScale& bound, PlanInfo& info) {
   info.sms = bound.multiprocessors;
   info.promotions = bound.problem.k > 0 ? 1 : 0;
   info.overlap = id.overlap;
+  info.scheduler = bound.problem.scheduler;
 }
 
 const void* data_of(const PackedBlockScales& scales) {
@@ -194,6 +195,8 @@ Expected<detail::BoundBlockScale> bind_block_scale(const PlanRequest& r, PlanInf
   bound.problem = unbound_problem(r.asked);
   BlockScaledProblem& p = bound.problem;
   p.overlap = r.options.overlap;
+  p.scheduler = r.options.scheduler;
+  if (Status s = check_shapes(p)) return *s;
   p.bulk_store = r.options.store != StoreKind::direct;
   const RasterOrder order = raster_of(r, {p.raster, p.strip});
   p.raster = order.raster, p.strip = order.strip;
@@ -209,7 +212,7 @@ Expected<detail::BoundBlockScale> bind_block_scale(const PlanRequest& r, PlanInf
     if (!count) return count.error();
     bound.multiprocessors = *count;
     info.tiles = tiles.clusters_total;
-    info.grid_ctas = 2 * std::min<int64_t>(tiles.clusters_total, *count / 2);
+    info.grid_ctas = block_scaled_grid(p, tiles.clusters_total, *count);
     info.launches = 1;
     describe_tiles(r, tiles, info);
   }

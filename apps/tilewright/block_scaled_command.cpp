@@ -148,10 +148,12 @@ void print_configuration(const Problem& p, const PlanInfo& plan) {
              p.scale_b, p.scale_d);
   fmt::print("path: {}, {}\n", plan.path, plan.why);
   fmt::print(
-      "tile: {}x{}x{}, cluster: {}x{}, stages: {}, grid: {} CTAs for {} tiles, {} bytes of shared memory "
+      "tile: {}x{}x{}, cluster: {}x{}, stages: {}, scheduler: {}, grid: {} CTAs for {} tiles, {} bytes of "
+      "shared memory "
       "each, {} stores\n",
-      plan.tile.m, plan.tile.n, plan.tile_k, plan.cluster.m, plan.cluster.n, plan.stages, plan.grid_ctas,
-      plan.tiles, plan.shared_bytes, plan.tma_store ? "TMA" : "plain");
+      plan.tile.m, plan.tile.n, plan.tile_k, plan.cluster.m, plan.cluster.n, plan.stages,
+      scheduler_word(plan.scheduler), plan.grid_ctas, plan.tiles, plan.shared_bytes,
+      plan.tma_store ? "TMA" : "plain");
 }
 
 void print_entry(const Entry& e) {
@@ -161,8 +163,11 @@ void print_entry(const Entry& e) {
                e.tflops() ? fmt::format(", {:.1f} TFLOPS", *e.tflops()) : "");
   }
   if (e.run.statistics)
-    fmt::print("emulated in {:.2f} s: {} tcgen05.mma, {} clusters\n", e.run.host_seconds,
-               e.run.statistics->count(emulator::Op::tcgen05_mma), e.run.statistics->clusters);
+    fmt::print("emulated in {:.2f} s: {} tcgen05.mma, {} clusters{}\n", e.run.host_seconds,
+               e.run.statistics->count(emulator::Op::tcgen05_mma), e.run.statistics->clusters,
+               e.run.statistics->clusters_canceled == 0
+                   ? ""
+                   : fmt::format(" (and {} that they took over)", e.run.statistics->clusters_canceled));
   if (!e.comparison) return fmt::print("not checked\n");
   const Comparison& c = *e.comparison;
   fmt::print("relative error against FP64: {:.3e}; worst element at {:.3f} of its theoretical bound\n",
@@ -201,6 +206,7 @@ nlohmann::json to_json(const Entry& e) {
                      {"b", name_of(*e.problem.b.block)},
                      {"d_type", name_of(e.problem.d.type)},
                      {"overlap", e.plan.overlap},
+                     {"scheduler", scheduler_word(e.plan.scheduler)},
                      {"sms", e.plan.sms},
                      {"grid_ctas", e.plan.grid_ctas},
                      {"tma_store", e.plan.tma_store}};
@@ -215,7 +221,11 @@ nlohmann::json to_json(const Entry& e) {
     out["worst_ratio"] = e.comparison->worst_ratio;
     out["failures"] = e.comparison->failures;
   }
-  if (e.run.statistics) out["tcgen05_mma"] = e.run.statistics->count(emulator::Op::tcgen05_mma);
+  if (e.run.statistics) {
+    out["tcgen05_mma"] = e.run.statistics->count(emulator::Op::tcgen05_mma);
+    out["clusters"] = e.run.statistics->clusters;
+    out["clusters_canceled"] = e.run.statistics->clusters_canceled;
+  }
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include "tilewright/arch/index.h"
 #include "tilewright/kernels/block_scaled_epilogue.h"
 #include "tilewright/mainloop/tcgen05_block_scaled.h"
+#include "tilewright/mainloop/tile_walk.h"
 
 namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
@@ -22,6 +23,7 @@ class BlockScaledGemm {
         shared_(arch::shared_address(arch::dynamic_shared_memory())),
         ring_(shared_ + Config::kShared.barriers_begin, Config::kStages),
         windows_(shared_ + Config::kShared.barriers_begin + 16 * Config::kStages),
+        answers_(shared_ + Config::kShared.answers_begin),
         rank_(arch::cluster_rank()) {}
 
   TILEWRIGHT_DEVICE void run() const {
@@ -45,8 +47,11 @@ class BlockScaledGemm {
  private:
   static constexpr uint32_t kEpilogueWarps = 4, kLoadWarp = 5;
 
-  TILEWRIGHT_DEVICE uint32_t first_cluster() const { return arch::block_index().x / 2; }
-  TILEWRIGHT_DEVICE uint32_t clusters() const { return arch::grid_dim().x / 2; }
+  static constexpr uint32_t kTileReaders = 2 + 1 + 2 * kEpilogueWarps;  // load and epilogue in both CTAs
+
+  TILEWRIGHT_DEVICE mainloop::TileWalk walk() const {
+    return {p_.tiles, answers_, p_.scheduler == schedule::TileScheduler::cluster_launch_control};
+  }
 
   /// Barriers and tensor memory; the address of its first column.
   TILEWRIGHT_DEVICE uint32_t set_up() const {
@@ -54,6 +59,7 @@ class BlockScaledGemm {
     if (arch::thread_index().x == 0) {
       ring_.init(1, 1);
       windows_.init();
+      answers_.init(kTileReaders);
       name_memory();
     }
     if (arch::warp_index() == 0) {
@@ -75,9 +81,11 @@ class BlockScaledGemm {
     if (!arch::elect_one()) return;
     const mainloop::BlockScaledLoads<Config> loads(shared_, ring_, rank_);
     mainloop::RingPosition at;
+    mainloop::TileWalk tiles = walk();
     TILEWRIGHT_NO_UNROLL
-    for (uint32_t i = first_cluster(); i < p_.tiles.clusters_total; i += clusters()) {
-      loads.load_tile(p_, ring_, at, pair_tile(i));
+    for (bool more = true; more; more = tiles.next()) {
+      tiles.ask(rank_);
+      loads.load_tile(p_, ring_, at, pair_tile(tiles.index()));
     }
     loads.finish(ring_, at);
   }
@@ -87,9 +95,10 @@ class BlockScaledGemm {
     if (!arch::elect_one()) return;
     const mainloop::BlockScaledMma<Config> mma{shared_, tmem};
     mainloop::RingPosition at;
+    mainloop::TileWalk tiles = walk();
     uint32_t tile = 0;
     TILEWRIGHT_NO_UNROLL
-    for (uint32_t i = first_cluster(); i < p_.tiles.clusters_total; i += clusters()) {
+    for (bool more = true; more; more = tiles.next()) {
       mma.multiply_tile(p_, ring_, at, windows_, tile++);
     }
   }
@@ -97,10 +106,11 @@ class BlockScaledGemm {
   TILEWRIGHT_DEVICE void store_tiles(uint32_t tmem) const {
     arch::name_role("epilogue");
     BlockScaledEpilogue<Config> epilogue(p_, shared_, tmem);
+    mainloop::TileWalk tiles = walk();
     uint32_t tile = 0;
     TILEWRIGHT_NO_UNROLL
-    for (uint32_t i = first_cluster(); i < p_.tiles.clusters_total; i += clusters()) {
-      epilogue.store_tile(windows_, tile++, pair_tile(i));
+    for (bool more = true; more; more = tiles.next_of_warp()) {
+      epilogue.store_tile(windows_, tile++, pair_tile(tiles.index()));
     }
     epilogue.finish_stores();
   }
@@ -145,6 +155,7 @@ class BlockScaledGemm {
   uint32_t shared_;  // address of the first stage
   mainloop::Ring ring_;
   mainloop::AccumulatorWindows<Config> windows_;
+  mainloop::AnswerRing answers_;
   uint32_t rank_;
 };
 

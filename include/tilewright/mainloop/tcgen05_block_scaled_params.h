@@ -52,7 +52,7 @@ struct BlockScaledSharedPlan {
   uint32_t operand_bytes;  // A or B of a stage
   uint32_t a_scale_bytes, b_scale_bytes;
   uint32_t slab_bytes;
-  uint32_t scales_begin, slabs_begin, barriers_begin, total;
+  uint32_t scales_begin, slabs_begin, answers_begin, barriers_begin, total;
 
   TILEWRIGHT_HOST_DEVICE constexpr uint32_t a(uint32_t stage) const { return 2 * stage * operand_bytes; }
   TILEWRIGHT_HOST_DEVICE constexpr uint32_t b(uint32_t stage) const { return a(stage) + operand_bytes; }
@@ -77,7 +77,8 @@ constexpr BlockScaledSharedPlan block_scaled_shared_plan(const BlockScaledKernel
   p.scales_begin = 2 * block_scaled_stages * p.operand_bytes;
   p.slabs_begin = p.scales_begin + block_scaled_stages * (p.a_scale_bytes + p.b_scale_bytes);
   p.slabs_begin = (p.slabs_begin + 1023) / 1024 * 1024;  // under a 128-byte swizzle
-  p.barriers_begin = p.slabs_begin + 8 * p.slab_bytes;
+  p.answers_begin = p.slabs_begin + 8 * p.slab_bytes;    // of cluster launch control
+  p.barriers_begin = p.answers_begin + schedule::launch_answer_bytes;
   // full and empty of each stage; accumulators ready and empty, twice; shared columns; the address of tensor
   // memory.
   p.total = p.barriers_begin + 8 * (2 * block_scaled_stages + 2 + 2 + 1 + 1);
@@ -85,7 +86,7 @@ constexpr BlockScaledSharedPlan block_scaled_shared_plan(const BlockScaledKernel
 }
 
 /// The largest of all kernels: nvfp4 with f32 D.
-static_assert(block_scaled_shared_plan({BlockFormat::nvfp4, BlockFormat::nvfp4, 4, true}).barriers_begin ==
+static_assert(block_scaled_shared_plan({BlockFormat::nvfp4, BlockFormat::nvfp4, 4, true}).answers_begin ==
               227328);
 static_assert(block_scaled_shared_plan({BlockFormat::nvfp4, BlockFormat::nvfp4, 4, true}).total <=
               block_scaled_shared_limit);
@@ -102,6 +103,7 @@ struct BlockScaledGemmParams {
   // wide as a slab's rows, when d_tma.
   TensorMap a_map, b_map, a_scale_map, b_scale_map, d_map;
   schedule::TileSchedule tiles;  // one 128 x 256 tile for each CTA, clusters of 2 x 1
+  schedule::TileScheduler scheduler;
 
   uint32_t m, n, k;
   uint32_t k_tiles;  // ceil(k / tile k)
