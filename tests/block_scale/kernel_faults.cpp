@@ -4,86 +4,19 @@
 #include <algorithm>
 #include <ostream>
 
-#include "tests/block_scale/kernel_case.h"
+#include "tests/block_scale/fault_rows.h"
 #include "tests/block_scale/wrong_plans.h"
 
 namespace tilewright {
 namespace {
 
-using emulator::FaultSpec;
+using namespace fault_rows;
 using emulator::LaunchResult;
 using emulator::MachineOptions;
-using emulator::Op;
 using emulator::Report;
-using Kind = emulator::ReportKind;
 
 // Of the adversarial schedule: early, late and two mixtures.
 const uint64_t kSeeds = seeds_or(4);
-
-// The same race may be found by the one who reads or by the one who writes.
-struct PlantedFault {
-  const char* name;
-  FaultSpec fault;
-  std::vector<Kind> kinds;               // the first report is one of these
-  std::vector<std::string> places = {};  // at one of these; empty: not looked at
-  int64_t k_tiles = 1;
-  bool overlap = true;
-  bool launch_control = false;
-};
-
-std::ostream& operator<<(std::ostream& out, const PlantedFault& row) { return out << row.name; }
-
-// ---- words of the table
-
-FaultSpec skip(Op op, const char* place = "", const char* role = "") {
-  return {.op = op, .place = place, .role = role};
-}
-FaultSpec flip(const char* place, const char* role) {
-  return {.op = Op::mbarrier_wait, .place = place, .role = role, .action = FaultSpec::Action::flip_parity};
-}
-FaultSpec add(int64_t value, FaultSpec fault) {
-  fault.action = FaultSpec::Action::add;
-  fault.value = value;
-  return fault;
-}
-FaultSpec become(int64_t value, FaultSpec fault) {
-  fault.action = FaultSpec::Action::replace;
-  fault.value = value;
-  return fault;
-}
-FaultSpec mask(FaultSpec fault) {
-  fault.on_mask = true;
-  return fault;
-}
-FaultSpec second(FaultSpec fault) {
-  fault.on_second = true;
-  return fault;
-}
-FaultSpec nth(uint32_t n, FaultSpec fault) {
-  fault.occurrence = FaultSpec::Occurrence::only_nth;
-  fault.nth = n;
-  return fault;
-}
-FaultSpec from(uint32_t n, FaultSpec fault) {
-  fault.occurrence = FaultSpec::Occurrence::from_nth;
-  fault.nth = n;
-  return fault;
-}
-FaultSpec cta(int rank, FaultSpec fault) {
-  fault.cta_rank = rank;
-  return fault;
-}
-FaultSpec thread(int index, FaultSpec fault) {
-  fault.thread = index;
-  return fault;
-}
-
-constexpr int kMmaThread = 128;
-constexpr int64_t kOtherCta = 1 << 24;  // from a cluster address of CTA 0 to that of CTA 1
-constexpr const char *kLoad = "load", *kMma = "mma", *kEpilogue = "epilogue";
-constexpr const char *kReady = "accumulator ready", *kEmpty = "accumulator empty",
-                     *kShared = "shared columns";
-const std::vector<std::string> kColumns = {"shared columns", "left accumulator", "right accumulator"};
 
 std::vector<PlantedFault> faults_of_setup() {
   return {
@@ -277,63 +210,6 @@ std::vector<PlantedFault> faults_of_epilogue() {
        skip(Op::bulk_commit, "", kEpilogue),
        {Kind::exit_with_pending_work, Kind::overwrite_in_use}},
   };
-}
-
-// Of the tiles that cluster launch control hands out.
-std::vector<PlantedFault> faults_of_launch_control() {
-  constexpr const char *kKnown = "next tile known", *kRead = "next tile read";
-  const std::vector<Kind> kEarly = {Kind::uninitialised_read, Kind::read_before_ready};
-  std::vector<PlantedFault> all;
-  const auto add_row = [&](const char* name, FaultSpec fault, std::vector<Kind> kinds) {
-    all.push_back({name, std::move(fault), std::move(kinds), {}, 1, true, true});
-  };
-  add_row("clc_load_does_not_wait_for_the_answer", skip(Op::mbarrier_wait, kKnown, kLoad), kEarly);
-  add_row("clc_mma_does_not_wait_for_the_answer", skip(Op::mbarrier_wait, kKnown, kMma), kEarly);
-  add_row("clc_epilogue_does_not_wait_for_the_answer", skip(Op::mbarrier_wait, kKnown, kEpilogue), kEarly);
-  for (const char* role : {kLoad, kMma, kEpilogue}) {
-    add_row(role == kLoad  ? "clc_load_waits_on_the_other_parity"
-            : role == kMma ? "clc_mma_waits_on_the_other_parity"
-                           : "clc_epilogue_waits_on_the_other_parity",
-            flip(kKnown, role),
-            {Kind::uninitialised_read, Kind::read_before_ready, Kind::parity_alias, Kind::deadlock});
-  }
-  add_row("clc_asks_into_a_slot_that_is_still_read", skip(Op::mbarrier_wait, kRead, kLoad),
-          {Kind::overwrite_in_use});
-  add_row("clc_waits_for_the_slot_on_the_other_parity", flip(kRead, kLoad), {Kind::deadlock});
-  add_row("clc_slot_counts_one_reader_less", become(10, skip(Op::mbarrier_init, kRead)),
-          {Kind::overwrite_in_use, Kind::over_arrival, Kind::parity_alias, Kind::exit_with_pending_work,
-           Kind::deadlock});
-  add_row("clc_slot_counts_one_reader_more", become(12, skip(Op::mbarrier_init, kRead)),
-          {Kind::deadlock, Kind::exit_with_pending_work});
-  for (const char* role : {kLoad, kMma, kEpilogue}) {
-    add_row(role == kLoad  ? "clc_load_keeps_a_slot"
-            : role == kMma ? "clc_mma_keeps_a_slot"
-                           : "clc_epilogue_keeps_a_slot",
-            nth(0, skip(Op::mbarrier_arrive, kRead, role)), {Kind::deadlock, Kind::exit_with_pending_work});
-  }
-  add_row("clc_answer_in_one_cta_only", mask(become(1, skip(Op::cluster_launch_try_cancel))),
-          {Kind::deadlock});
-  add_row("clc_answer_in_the_other_cta_only", mask(become(2, skip(Op::cluster_launch_try_cancel))),
-          {Kind::deadlock});
-  add_row("clc_nobody_asks", skip(Op::cluster_launch_try_cancel), {Kind::deadlock});
-  add_row("clc_answer_off_its_boundary", add(8, skip(Op::cluster_launch_try_cancel)), {Kind::misaligned});
-  add_row("clc_answer_not_expected_in_the_first_cta", cta(0, skip(Op::mbarrier_arrive_expect_tx, kKnown)),
-          {Kind::deadlock});
-  add_row("clc_answer_not_expected_in_the_second_cta", cta(1, skip(Op::mbarrier_arrive_expect_tx, kKnown)),
-          {Kind::deadlock});
-  add_row("clc_more_bytes_expected_than_an_answer_has",
-          become(32, skip(Op::mbarrier_arrive_expect_tx, kKnown)), {Kind::deadlock});
-  add_row("clc_mma_reads_without_a_proxy_fence", skip(Op::fence_proxy_async, "", kMma),
-          {Kind::missing_proxy_fence});
-  add_row("clc_load_reads_without_a_proxy_fence", cta(1, skip(Op::fence_proxy_async, "", kLoad)),
-          {Kind::missing_proxy_fence});
-  add_row("clc_mma_stops_a_tile_early", nth(0, skip(Op::cluster_launch_query, "", kMma)), {Kind::deadlock});
-  add_row("clc_load_stops_a_tile_early", nth(0, skip(Op::cluster_launch_query, "", kLoad)), {Kind::deadlock});
-  add_row("clc_known_barrier_not_initialised", skip(Op::mbarrier_init, kKnown),
-          {Kind::barrier_not_initialised});
-  add_row("clc_read_barrier_not_initialised", skip(Op::mbarrier_init, kRead),
-          {Kind::barrier_not_initialised});
-  return all;
 }
 
 std::vector<PlantedFault> planted_faults() {
