@@ -20,6 +20,7 @@ struct BlockScaledOperand {
   int64_t batch_stride = 0;        // elements between batches
   PackedBlockScales scales;        // of a shape with the operand's rows and batches
   float tensor_scale = 1;
+  bool shared = false;  // one matrix, of which all batches are products
 };
 
 /// D[m][n] = alpha * sum_k A[m][k] B[n][k] + beta * C[m][n] + bias[n] per batch. D and C row-major.
@@ -65,6 +66,8 @@ Error block_scaled_error(std::string_view rule, const std::string& found);
 
 /// The rules that do not depend on pointers.
 Status check_block_scaled(const BlockScaledProblem& problem);
+/// Those of pointers too.
+Status check_bound_block_scaled(const BlockScaledProblem& problem);
 /// Whether a D at that address is stored by TMA, if `bulk_store` allows it.
 bool stores_in_bulk(const BlockScaledProblem& problem, uintptr_t d_address);
 /// The tiles of a problem that keeps the rules, and the grid for them: a pair of CTAs for two

@@ -135,7 +135,6 @@ Expected<int> multiprocessors_of(const PlanRequest& r, int64_t pair_tiles) {
 
 void set_info(const detail::BoundBlockScale& bound, PlanInfo& info) {
   const BlockScaledKernelId& id = bound.kernel->id;
-  const auto plan = kernels::block_scaled_shared_plan(id);
   info.kernel = kernel_name(id);
   info.path = "tcgen05";
   info.why = id.overlap ? "two accumulators share the columns that the scales take"
@@ -144,7 +143,7 @@ void set_info(const detail::BoundBlockScale& bound, PlanInfo& info) {
   info.cluster = {2, 1};
   info.tile_k = kernels::block_scaled_tile_k(id.a, id.b);
   info.stages = kernels::block_scaled_stages;
-  info.shared_bytes = plan.total;
+  info.shared_bytes = kernels::block_scaled_shared_bytes(id);
   info.tma_load = true;
   info.sms = bound.multiprocessors;
   info.promotions = bound.problem.k > 0 ? 1 : 0;

@@ -284,8 +284,7 @@ int explain_block_scaled(const ProblemArguments& arguments) {
   const BlockFormat a = *problem->a.block, b = *problem->b.block;
   if ((a == BlockFormat::nvfp4) == (b == BlockFormat::nvfp4)) {
     for (const bool overlap : *overlaps)
-      fmt::print("{}\n",
-                 draw_tmem(kernels::block_scaled_tmem_shape({a, b, bits_of(problem->d.type) / 8, overlap})));
+      fmt::print("{}\n", draw_tmem(kernels::block_scaled_tmem_shape(a, b, overlap)));
   }
   if (!arguments.extents_given()) {
     fmt::print("Every rule that a block-scaled problem must meet:\n");

@@ -59,6 +59,8 @@ class TileWalk {
   TILEWRIGHT_DEVICE TileWalk(const schedule::TileSchedule& tiles, const AnswerRing& ring, bool asks)
       : tiles_(tiles), ring_(ring), asks_(asks), index_(arch::block_index().x / cluster_ctas()) {}
 
+  /// Whether the place in the grid has a tile: not in a grid of more clusters than tiles.
+  TILEWRIGHT_DEVICE bool begin() const { return index_ < tiles_.clusters_total; }
   /// For TileSchedule::tile.
   TILEWRIGHT_DEVICE uint32_t index() const { return index_; }
 

@@ -116,4 +116,10 @@ struct TileSchedule {
   }
 };
 
+/// Tiles, and who hands them out.
+struct ScheduledTiles {
+  TileSchedule tiles;
+  TileScheduler scheduler = TileScheduler::static_persistent;
+};
+
 }  // namespace tilewright::schedule
