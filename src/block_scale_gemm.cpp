@@ -7,11 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "src/block_scale_maps.h"
+
 namespace tilewright {
 namespace {
-
-using kernels::BlockScaledGemmParams;
-using kernels::BlockScaledKernelId;
 
 constexpr int64_t kExtentLimit = int64_t{1} << 31;
 constexpr int64_t kTileLimit = int64_t{1} << 31;
@@ -20,12 +19,8 @@ std::string text(int64_t value) { return std::to_string(value); }
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
-const ScaleShape& shape_of(const BlockScaledOperand& operand) {
-  return std::visit([](const auto& scales) -> const ScaleShape& { return scales.shape(); }, operand.scales);
-}
-
-bool beside_fp8(const BlockScaledOperand& operand, const BlockScaledProblem& p) {
-  return is_fp4(operand.format) && !kernels::multiplies_packed(p.a.format, p.b.format);
+bool launch_controlled(const BlockScaledProblem& p) {
+  return p.scheduler == schedule::TileScheduler::cluster_launch_control;
 }
 
 // ---- the rules: each says what is wrong, or nothing
@@ -105,11 +100,12 @@ Violation scale_shape(const BlockScaledProblem& p) {
                        [&](const char* name, const BlockScaledOperand& operand, int64_t rows) -> Violation {
                          const ScaleShape& shape = shape_of(operand);
                          const int64_t columns = ceil_div(p.k, scale_vector(operand.format));
-                         if (shape.rows == rows && shape.columns >= columns && shape.batches == p.batches)
+                         const int64_t batches = operand.shared ? 1 : p.batches;
+                         if (shape.rows == rows && shape.columns >= columns && shape.batches == batches)
                            return std::nullopt;
                          return std::string(name) + ": scales of " + text(shape.batches) + " x " +
                                 text(shape.rows) + " x " + text(shape.columns) + ", needed are " +
-                                text(p.batches) + " x " + text(rows) + " x " + text(columns);
+                                text(batches) + " x " + text(rows) + " x " + text(columns);
                        });
 }
 
@@ -136,8 +132,8 @@ Violation output_stride(const BlockScaledProblem& p) {
 Violation tiles(const BlockScaledProblem& p) {
   const int64_t pairs = ceil_div(p.m, kernels::block_scaled_tile),
                 columns = ceil_div(p.n, kernels::block_scaled_tile);
-  if (pairs * columns < kTileLimit && (p.batches == 0 || pairs * columns < kTileLimit / p.batches))
-    return std::nullopt;
+  const int64_t limit = launch_controlled(p) ? kTileLimit / 2 : kTileLimit;
+  if (pairs * columns < limit && (p.batches == 0 || pairs * columns < limit / p.batches)) return std::nullopt;
   return text(pairs) + " x " + text(columns) + " tiles in " + text(p.batches) + " batches";
 }
 
@@ -180,7 +176,11 @@ constexpr CheckedRule kRules[] = {
     {{"block_scaled.output_stride", "rows and batches of D do not overlap"},
      ErrorCode::invalid_argument,
      output_stride},
-    {{"block_scaled.tiles", "there are fewer than 2^31 tiles of 256 x 256"}, ErrorCode::out_of_range, tiles},
+    {{"block_scaled.tiles",
+      "there are fewer than 2^31 tiles of 256 x 256, with cluster launch control (a pair of CTAs for each) "
+      "2^30"},
+     ErrorCode::out_of_range,
+     tiles},
 };
 
 // What plan() asks for besides.
@@ -216,75 +216,6 @@ Status check(const BlockScaledProblem& p, bool bound) {
     }
   }
   return std::nullopt;
-}
-
-// ---- tensor maps
-
-TensorMapSpec operand_spec(const BlockScaledProblem& p, const BlockScaledOperand& operand, int64_t rows) {
-  const DType type = element_type(operand.format);
-  const bool padded = beside_fp8(operand, p);
-  TensorMapSpec spec;
-  spec.base = const_cast<void*>(operand.elements);
-  spec.type = padded ? TmaType::e2m1_padded : TmaType::u8;
-  spec.rank = 3;
-  spec.extent = {static_cast<uint64_t>(padded ? p.k : bytes_of(type, p.k)), static_cast<uint64_t>(rows),
-                 static_cast<uint64_t>(p.batches)};
-  spec.strides = {static_cast<uint64_t>(bytes_of(type, operand.ld)),
-                  static_cast<uint64_t>(bytes_of(type, operand.batch_stride))};
-  spec.box = {kernels::block_scaled_row_bytes, kernels::block_scaled_cta_rows, 1};
-  spec.swizzle = Swizzle::b128;
-  return spec;
-}
-
-TensorMapSpec scale_spec(const BlockScaledProblem& p, const BlockScaledOperand& operand) {
-  const ScaleShape& shape = shape_of(operand);
-  const auto row_blocks = static_cast<uint64_t>(scale_row_blocks(shape.rows));
-  const auto column_blocks = static_cast<uint64_t>(scale_column_blocks(shape.columns));
-  constexpr uint64_t kBytes = scale_block_bytes;
-  TensorMapSpec spec;
-  spec.base = const_cast<void*>(
-      std::visit([](const auto& scales) -> const void* { return scales.data(); }, operand.scales));
-  spec.type = TmaType::u32;
-  spec.rank = 4;
-  spec.extent = {kBytes / 4, column_blocks, row_blocks, static_cast<uint64_t>(shape.batches)};
-  spec.strides = {kBytes, kBytes * column_blocks, kBytes * column_blocks * row_blocks};
-  spec.box = {kBytes / 4, static_cast<uint32_t>(kernels::block_scaled_scale_blocks(p.a.format, p.b.format)),
-              1, 1};
-  return spec;
-}
-
-TensorMapSpec output_spec(const BlockScaledProblem& p, uint32_t bytes) {
-  TensorMapSpec spec;
-  spec.base = p.d;
-  spec.type = bytes == 2 ? TmaType::u16 : TmaType::u32;
-  spec.rank = 3;
-  spec.extent = {static_cast<uint64_t>(p.n), static_cast<uint64_t>(p.m), static_cast<uint64_t>(p.batches)};
-  spec.strides = {static_cast<uint64_t>(p.d_ld) * bytes, static_cast<uint64_t>(p.d_batch_stride) * bytes};
-  spec.box = {kernels::block_scaled_epilogue_columns, 32, 1};
-  spec.swizzle = bytes == 2 ? Swizzle::b64 : Swizzle::b128;
-  return spec;
-}
-
-using Encode = std::function<Expected<TensorMap>(const TensorMapSpec&)>;
-
-Status encode_map(const TensorMapSpec& spec, const char* name, const Encode& encode, TensorMap& map) {
-  auto encoded = encode(spec);
-  if (!encoded)
-    return Error{encoded.error().code, encoded.error().rule,
-                 std::string(name) + ": " + encoded.error().message};
-  map = *encoded;
-  return std::nullopt;
-}
-
-Status encode_maps(const BlockScaledProblem& p, uint32_t bytes, const Encode& encode,
-                   BlockScaledGemmParams& out) {
-  if (p.k != 0) {
-    if (Status s = encode_map(operand_spec(p, p.a, p.m), "A", encode, out.a_map)) return s;
-    if (Status s = encode_map(operand_spec(p, p.b, p.n), "B", encode, out.b_map)) return s;
-    if (Status s = encode_map(scale_spec(p, p.a), "the scales of A", encode, out.a_scale_map)) return s;
-    if (Status s = encode_map(scale_spec(p, p.b), "the scales of B", encode, out.b_scale_map)) return s;
-  }
-  return out.d_tma ? encode_map(output_spec(p, bytes), "D", encode, out.d_map) : std::nullopt;
 }
 
 }  // namespace
@@ -326,19 +257,21 @@ schedule::TileSchedule block_scaled_tiles(const BlockScaledProblem& p) {
                                       static_cast<uint32_t>(p.strip));
 }
 
-Expected<BoundBlockScaled> bind_block_scaled(const BlockScaledProblem& p, const Encode& encode,
+uint32_t block_scaled_grid(const BlockScaledProblem& p, uint32_t clusters, int multiprocessors) {
+  const auto pairs = static_cast<uint32_t>(std::max(1, multiprocessors / 2));
+  return 2 * (launch_controlled(p) ? clusters : std::min(clusters, pairs));
+}
+
+Expected<BoundBlockScaled> bind_block_scaled(const BlockScaledProblem& p, const EncodeMap& encode,
                                              int multiprocessors) {
   if (Status error = check(p, true)) return *error;
   BoundBlockScaled bound{};
-  const int bytes = bits_of(p.d_type) / 8;
-  bound.id = {p.a.format, p.b.format, bytes, p.overlap};
+  bound.id = {p.a.format, p.b.format, bits_of(p.d_type) / 8, p.overlap};
   if (p.m == 0 || p.n == 0 || p.batches == 0) return bound;
 
-  BlockScaledGemmParams& out = bound.params;
+  kernels::BlockScaledStoreParams& out = bound.params.store;
   out.m = static_cast<uint32_t>(p.m);
   out.n = static_cast<uint32_t>(p.n);
-  out.k = static_cast<uint32_t>(p.k);
-  out.k_tiles = static_cast<uint32_t>(ceil_div(p.k, kernels::block_scaled_tile_k(p.a.format, p.b.format)));
   out.alpha = p.alpha * p.a.tensor_scale * p.b.tensor_scale;
   out.beta = p.beta;
   out.bias = p.bias;
@@ -351,10 +284,11 @@ Expected<BoundBlockScaled> bind_block_scaled(const BlockScaledProblem& p, const 
   out.d_batch_stride = p.d_batch_stride;
   out.d_type = p.d_type;
   out.d_tma = stores_in_bulk(p, std::bit_cast<uintptr_t>(p.d));
-  out.tiles = block_scaled_tiles(p);
-  if (Status error = encode_maps(p, static_cast<uint32_t>(bytes), encode, out)) return *error;
-  const auto pairs = static_cast<uint32_t>(std::max(1, multiprocessors / 2));
-  bound.grid_ctas = 2 * std::min(out.tiles.clusters_total, pairs);
+  bound.params.tiles = {block_scaled_tiles(p), p.scheduler};
+  if (Status error = encode_block_scaled_operands(p, encode, bound.params.operands)) return *error;
+  if (out.d_tma)
+    if (Status error = encode_block_scaled_output(p, encode, out.d_map)) return *error;
+  bound.grid_ctas = block_scaled_grid(p, bound.params.tiles.tiles.clusters_total, multiprocessors);
   return bound;
 }
 

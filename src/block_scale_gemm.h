@@ -20,6 +20,7 @@ struct BlockScaledOperand {
   int64_t batch_stride = 0;        // elements between batches
   PackedBlockScales scales;        // of a shape with the operand's rows and batches
   float tensor_scale = 1;
+  bool shared = false;  // one matrix, of which all batches are products
 };
 
 /// D[m][n] = alpha * sum_k A[m][k] B[n][k] + beta * C[m][n] + bias[n] per batch. D and C row-major.
@@ -36,6 +37,7 @@ struct BlockScaledProblem {
   int64_t d_ld = 0, d_batch_stride = 0;
   bool overlap = true;
   bool bulk_store = true;  // where D can be stored by TMA
+  schedule::TileScheduler scheduler = schedule::TileScheduler::static_persistent;
   schedule::Raster raster = schedule::Raster::along_m;
   int64_t strip = 8;  // of the raster, in pairs of CTAs
 };
@@ -64,15 +66,17 @@ Error block_scaled_error(std::string_view rule, const std::string& found);
 
 /// The rules that do not depend on pointers.
 Status check_block_scaled(const BlockScaledProblem& problem);
-/// All rules.
+/// Those of pointers too.
 Status check_bound_block_scaled(const BlockScaledProblem& problem);
 /// Whether a D at that address is stored by TMA, if `bulk_store` allows it.
 bool stores_in_bulk(const BlockScaledProblem& problem, uintptr_t d_address);
-/// The tiles of a problem that keeps the rules.
+/// The tiles of a problem that keeps the rules, and the grid for them: a pair of CTAs for two
+/// multiprocessors, or with cluster launch control one for each tile.
 schedule::TileSchedule block_scaled_tiles(const BlockScaledProblem& problem);
+uint32_t block_scaled_grid(const BlockScaledProblem& problem, uint32_t clusters, int multiprocessors);
 
 /// Allocates nothing but for errors. `encode`: encode_for_gpu or encode_for_emulator. `multiprocessors`: of
-/// the chip; the grid has a pair of CTAs for two of them. Errors: block_scaled_rules, each with the value
+/// the chip. Errors: block_scaled_rules, each with the value
 /// found and the nearest legal one; tensor maps.
 Expected<BoundBlockScaled> bind_block_scaled(
     const BlockScaledProblem& problem, const std::function<Expected<TensorMap>(const TensorMapSpec&)>& encode,

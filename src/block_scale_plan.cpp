@@ -117,7 +117,6 @@ Expected<int> multiprocessors_of(const PlanRequest& r, int64_t pair_tiles) {
 
 void set_info(const detail::BoundBlockScale& bound, PlanInfo& info) {
   const BlockScaledKernelId& id = bound.kernel->id;
-  const auto plan = kernels::block_scaled_shared_plan(id);
   info.kernel = kernel_name(id);
   info.path = "tcgen05";
   info.why = id.overlap ? "two accumulators share the columns that the scales take"
@@ -126,11 +125,12 @@ void set_info(const detail::BoundBlockScale& bound, PlanInfo& info) {
   info.cluster = {2, 1};
   info.tile_k = kernels::block_scaled_tile_k(id.a, id.b);
   info.stages = kernels::block_scaled_stages;
-  info.shared_bytes = plan.total;
+  info.shared_bytes = kernels::block_scaled_shared_bytes(id);
   info.tma_load = true;
   info.sms = bound.multiprocessors;
   info.promotions = bound.problem.k > 0 ? 1 : 0;
   info.overlap = id.overlap;
+  info.scheduler = bound.problem.scheduler;
 }
 
 const void* data_of(const PackedBlockScales& scales) {
@@ -222,6 +222,8 @@ Expected<detail::BoundBlockScale> bind_block_scale(const PlanRequest& r, PlanInf
   bound.problem = unbound_block_scaled(r.asked);
   BlockScaledProblem& p = bound.problem;
   p.overlap = r.options.overlap;
+  p.scheduler = r.options.scheduler;
+  if (Status s = check_shapes(p)) return *s;
   p.bulk_store = r.options.store != StoreKind::direct;
   const RasterOrder order = raster_of(r, {p.raster, p.strip});
   p.raster = order.raster, p.strip = order.strip;
@@ -237,7 +239,7 @@ Expected<detail::BoundBlockScale> bind_block_scale(const PlanRequest& r, PlanInf
     if (!count) return count.error();
     bound.multiprocessors = *count;
     info.tiles = tiles.clusters_total;
-    info.grid_ctas = 2 * std::min<int64_t>(tiles.clusters_total, *count / 2);
+    info.grid_ctas = block_scaled_grid(p, tiles.clusters_total, *count);
     info.launches = 1;
     describe_tiles(r, tiles, info);
   }

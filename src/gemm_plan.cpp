@@ -82,6 +82,9 @@ Expected<Plan> plan_on(const Target& target, const Problem& problem, const Optio
   if (Status s = check_options(options)) return *s;
   const Expected<KernelProblem> canonical_problem = canonical(problem);
   if (!canonical_problem) return canonical_problem.error();
+  if (options.scheduler != schedule::TileScheduler::static_persistent &&
+      canonical_problem->family != Family::block_scaled)
+    return broken(RuleId::scheduler_built, "scheduler", "cluster launch control", "static_persistent");
   auto state = std::make_shared<detail::PlanState>();
   state->problem = *canonical_problem;
   state->target = target;

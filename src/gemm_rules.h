@@ -37,6 +37,7 @@ enum class RuleId {
   workspace_limit,
   shape_static,
   pipeline_built,
+  scheduler_built,
   sms_value,
   tiles_count,
   load_tma,

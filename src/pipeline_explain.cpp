@@ -76,6 +76,17 @@ std::string cluster_text(const Facts& f) {
   return "BlocksPerCluster<" + std::to_string(f.cluster_m) + ", " + std::to_string(f.cluster_n) + ">()";
 }
 
+std::string block_scale_text(const Facts& f) {
+  if (!f.is_scaled()) return "no BlockScale";
+  return "BlockScale<" + std::to_string(f.scale_vector) + ", " + name_of(f.scale) + ">() of " +
+         precision_text(f);
+}
+
+std::string tile_text(const Facts& f) {
+  return std::to_string(f.m) + " x " + std::to_string(f.n) + " x " + std::to_string(f.k) +
+         " (nearest: 256 x 256 x " + std::to_string(f.scaled_tile_k()) + ")";
+}
+
 // What was found where the rule is broken.
 std::string found(int rule, const Facts& f) {
   int i = 0;
@@ -90,7 +101,8 @@ std::string line_of(path p, path chosen, const Facts& f) {
   std::string text = name_of(p);
   text.resize(9, ' ');
   if (p == chosen) {
-    return text + (is_path_built(p) ? "taken\n" : "taken by the rules, but not built yet: no pipeline\n");
+    return text + (is_path_built(p, f.is_scaled()) ? "taken\n"
+                                                   : "taken by the rules, but not built yet: no pipeline\n");
   }
   std::string broken;
   for (int i = 0; i < detail::kRuleCount; ++i) {
@@ -109,9 +121,10 @@ std::string line_of(path p, path chosen, const Facts& f) {
 std::string explain(const Facts& f) {
   const bool impossible = f.required != path::none && first_broken_rule(f.required, f) >= 0;
   const path chosen = impossible ? path::none : detail::resolve(f);
+  const std::string scales = f.is_scaled() ? " with a scale for " + std::to_string(f.scale_vector) : "";
   std::string text = std::to_string(f.m) + " x " + std::to_string(f.n) + " x " + std::to_string(f.k) + ", " +
-                     precision_text(f) + ", " + threads_text(f) + ", " + sm_text(f) + ": " + name_of(chosen) +
-                     "\n";
+                     precision_text(f) + scales + ", " + threads_text(f) + ", " + sm_text(f) + ": " +
+                     name_of(chosen) + "\n";
   if (impossible) text += std::string("RequirePath<path::") + name_of(f.required) + "> cannot be had\n";
   for (int i = 0; i < path_count; ++i) text += line_of(static_cast<path>(i), chosen, f);
   return text;

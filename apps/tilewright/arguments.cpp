@@ -134,6 +134,11 @@ void ProblemArguments::add_to(CLI::App& app) {
   app.add_option("--overlap", overlap,
                  "Block-scaled: accumulators that share tensor memory: on, off, or both to compare")
       ->capture_default_str();
+  app.add_option(
+         "--scheduler", scheduler,
+         "Block-scaled: where a cluster's next tile comes from: static (its place in the grid) or clc "
+         "(cluster launch control)")
+      ->capture_default_str();
 }
 
 bool ProblemArguments::block_scaled() const {
@@ -272,6 +277,9 @@ Expected<Options> ProblemArguments::options() const {
   const Expected<int> filled = parse_word("pipeline", pipeline, {"auto", "producer", "async"});
   if (!filled) return filled.error();
   o.pipeline = static_cast<PipelineKind>(*filled);
+  const Expected<int> giver = parse_word("scheduler", scheduler, {"static", "clc"});
+  if (!giver) return giver.error();
+  o.scheduler = static_cast<schedule::TileScheduler>(*giver);
   o.swizzle = swizzle;
   o.stages = stages;
   o.max_sms = sms;
@@ -282,6 +290,10 @@ Expected<Options> ProblemArguments::options() const {
 }
 
 const char* major_word(bool k_major, const char* other) { return k_major ? "k" : other; }
+
+const char* scheduler_word(schedule::TileScheduler scheduler) {
+  return scheduler == schedule::TileScheduler::static_persistent ? "static" : "clc";
+}
 
 const char* scale_mode_word(ScaleMode mode) {
   constexpr const char* kWords[] = {"tensor", "row_column", "block"};

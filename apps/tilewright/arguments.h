@@ -31,7 +31,7 @@ struct ProblemArguments {
   int64_t interval = 4;
   float alpha = 1, beta = 0, scale_a = 1, scale_b = 1, scale_d = 1;
   bool no_saturate = false, static_shape = false;
-  std::string device = "auto", arch = "auto", overlap = "on";
+  std::string device = "auto", arch = "auto", overlap = "on", scheduler = "static";
   std::optional<int64_t> m, n;
   std::vector<int64_t> ks;
 
@@ -55,6 +55,8 @@ struct ProblemArguments {
 
 /// The word for where an operand's neighbours in memory lie: "k" or `other`.
 const char* major_word(bool k_major, const char* other);
+/// The word of --scheduler.
+const char* scheduler_word(schedule::TileScheduler scheduler);
 /// The word of --scale_mode.
 const char* scale_mode_word(ScaleMode mode);
 

@@ -166,10 +166,12 @@ void print_configuration(const Problem& p, const PlanInfo& plan) {
              p.scale_b, p.scale_d);
   fmt::print("path: {}, {}\n", plan.path, plan.why);
   fmt::print(
-      "tile: {}x{}x{}, cluster: {}x{}, stages: {}, grid: {} CTAs for {} tiles, {} bytes of shared memory "
+      "tile: {}x{}x{}, cluster: {}x{}, stages: {}, scheduler: {}, grid: {} CTAs for {} tiles, {} bytes of "
+      "shared memory "
       "each, {} stores\n",
-      plan.tile.m, plan.tile.n, plan.tile_k, plan.cluster.m, plan.cluster.n, plan.stages, plan.grid_ctas,
-      plan.tiles, plan.shared_bytes, plan.tma_store ? "TMA" : "plain");
+      plan.tile.m, plan.tile.n, plan.tile_k, plan.cluster.m, plan.cluster.n, plan.stages,
+      scheduler_word(plan.scheduler), plan.grid_ctas, plan.tiles, plan.shared_bytes,
+      plan.tma_store ? "TMA" : "plain");
   if (plan.workspace_bytes > 0)
     fmt::print("workspace: {} bytes, kernels of a run: {}\n", plan.workspace_bytes, plan.launches);
 }
@@ -187,8 +189,11 @@ void print_entry(const Entry& e) {
                e.tflops() ? fmt::format(", {:.1f} TFLOPS", *e.tflops()) : "");
   }
   if (e.run.statistics)
-    fmt::print("emulated in {:.2f} s: {} {}, {} clusters\n", e.run.host_seconds, products_of(e),
-               product_name(e.plan), e.run.statistics->clusters);
+    fmt::print("emulated in {:.2f} s: {} {}, {} clusters{}\n", e.run.host_seconds, products_of(e),
+               product_name(e.plan), e.run.statistics->clusters,
+               e.run.statistics->clusters_canceled == 0
+                   ? ""
+                   : fmt::format(" (and {} that they took over)", e.run.statistics->clusters_canceled));
   if (!e.comparison) return fmt::print("not checked\n");
   const Comparison& c = *e.comparison;
   fmt::print("relative error against FP64: {:.3e}; worst element at {:.3f} of its theoretical bound\n",
@@ -227,6 +232,7 @@ nlohmann::json to_json(const Entry& e) {
                      {"b", name_of(*e.problem.b.block)},
                      {"d_type", name_of(e.problem.d.type)},
                      {"overlap", e.plan.overlap},
+                     {"scheduler", scheduler_word(e.plan.scheduler)},
                      {"sms", e.plan.sms},
                      {"grid_ctas", e.plan.grid_ctas},
                      {"tma_store", e.plan.tma_store},
@@ -243,7 +249,11 @@ nlohmann::json to_json(const Entry& e) {
     out["worst_ratio"] = e.comparison->worst_ratio;
     out["failures"] = e.comparison->failures;
   }
-  if (e.run.statistics) out[e.plan.path == "tcgen05" ? "tcgen05_mma" : "wgmma"] = products_of(e);
+  if (e.run.statistics) {
+    out[e.plan.path == "tcgen05" ? "tcgen05_mma" : "wgmma"] = products_of(e);
+    out["clusters"] = e.run.statistics->clusters;
+    out["clusters_canceled"] = e.run.statistics->clusters_canceled;
+  }
   return out;
 }
 
@@ -303,8 +313,7 @@ int explain_block_scaled(const ProblemArguments& arguments) {
   const bool has_tmem = options->chip != Chip::sm_90a;
   if (has_tmem && (a == BlockFormat::nvfp4) == (b == BlockFormat::nvfp4)) {
     for (const bool overlap : *overlaps)
-      fmt::print("{}\n",
-                 draw_tmem(kernels::block_scaled_tmem_shape({a, b, bits_of(problem->d.type) / 8, overlap})));
+      fmt::print("{}\n", draw_tmem(kernels::block_scaled_tmem_shape(a, b, overlap)));
   }
   if (!arguments.extents_given()) {
     fmt::print("Every rule that a block-scaled problem must meet:\n");

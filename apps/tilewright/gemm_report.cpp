@@ -157,6 +157,8 @@ void print_configuration(const Problem& p, const PlanInfo& plan, const std::stri
   fmt::print("grid: {} CTAs for {} tiles, {} bytes of shared memory each, {} loads, {} stores\n",
              plan.grid_ctas, plan.tiles, plan.shared_bytes, plan.tma_load ? "TMA" : "plain",
              plan.tma_store ? "TMA" : "plain");
+  if (plan.scheduler != schedule::TileScheduler::static_persistent)
+    fmt::print("scheduler: {}, a cluster for each tile\n", scheduler_word(plan.scheduler));
   if (plan.workspace_bytes > 0)
     fmt::print("workspace: {} bytes, kernels of a run: {}\n", plan.workspace_bytes, plan.launches);
 }

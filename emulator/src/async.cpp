@@ -158,6 +158,9 @@ bool Cluster::execute_step(AsyncOperation& operation) {
     case AsyncKind::tensor_store:
     case AsyncKind::bulk_store:
       return execute_store_step(*this, operation);
+    case AsyncKind::cancel_launch:
+      execute_cancel_launch(*this, operation);
+      return true;
   }
   return true;
 }

@@ -24,6 +24,7 @@ enum class AsyncKind : uint8_t {
   cp_async_arrive,
   wgmma,    // the next of its warpgroup
   tcgen05,  // the next in its thread's queue
+  cancel_launch,
 };
 
 /// One pending operation. Sources are read and destinations written when it executes. A store executes in two

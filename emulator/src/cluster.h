@@ -10,6 +10,7 @@
 #include "async.h"
 #include "barrier.h"
 #include "clock.h"
+#include "explorer.h"
 #include "launch.h"
 #include "planted_fault.h"
 #include "shadow.h"
@@ -209,6 +210,9 @@ class Cluster {
   std::string describe_unknown_barrier(SharedPlace place);
   void report_deadlock();
 
+  /// The thread has a role from now on: an exploration tells it apart from the others of its warpgroup.
+  void note_role(const Thread& thread);
+
   // ---- warpgroup MMA (wgmma.cpp)
   /// Executes the oldest wgmma of the group: all of it, or eight columns.
   void execute_wgmma(Warpgroup& group, bool one_slice);
@@ -241,6 +245,8 @@ class Cluster {
   uint32_t live_threads = 0;
   uint32_t dependency_agent = kNoAgent;  // epoch 1: the grid dependency was waited for
   std::vector<uint32_t> agent_owners;    // of the agents after those of threads and warpgroups
+  uint32_t clusters_taken = 0;           // that this one had cancelled
+  bool saw_refusal = false;              // a thread has read that there are none left
 
  private:
   void create_threads();
@@ -276,7 +282,8 @@ class Cluster {
   Explorer* explorer() const;
   void park(Thread& thread, Op op, uint32_t address);
   bool can_go_on(const Thread& thread);
-  std::vector<Thread*> next_of(const Warpgroup& group);
+  Explorer::Key process_of(const Thread& thread) const;
+  std::vector<Thread*> next_of(Explorer::Key process);
   void release_parked(const std::vector<Thread*>& step);
   bool explore_step();
   Status run_explored();

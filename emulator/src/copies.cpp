@@ -51,11 +51,12 @@ std::optional<Access> land(Thread& thread, SharedPlace place, SharedPlace barrie
     Barrier* target = cluster.usable_barrier(thread, {&cta, barrier.offset}, what, true);
     if (target == nullptr) return std::nullopt;
     Access access = cluster.issue_copy(thread, *target, bytes);
-    if (landing != Landing::copy) access.kind = AccessKind::copy_reduction;
-    const Actor actor{cluster.clock_of(thread), access, landing == Landing::bulk_reduction};
+    const bool reduces = landing == Landing::reduction || landing == Landing::bulk_reduction;
+    if (reduces) access.kind = AccessKind::copy_reduction;
+    const Actor actor{cluster.clock_of(thread), access, landing == Landing::bulk_reduction,
+                      landing == Landing::response};
     const SharedPlace at{&cta, place.offset};
-    if (landing != Landing::copy && !cluster.check_shared(thread, at, bytes, false, actor, what))
-      return std::nullopt;
+    if (reduces && !cluster.check_shared(thread, at, bytes, false, actor, what)) return std::nullopt;
     if (!cluster.check_shared(thread, at, bytes, true, actor, what)) return std::nullopt;
     if (!completion) completion = access;
   }

@@ -12,6 +12,7 @@ void execute_bulk_to_cluster(Cluster& cluster, AsyncOperation& operation);
 void execute_store_async(Cluster& cluster, AsyncOperation& operation);
 void execute_cp_async(Cluster& cluster, AsyncOperation& operation);
 void execute_cp_async_arrive(Cluster& cluster, AsyncOperation& operation);
+void execute_cancel_launch(Cluster& cluster, AsyncOperation& operation);
 /// First reads shared memory, then (the next time) writes global memory; true when both are done.
 bool execute_store_step(Cluster& cluster, AsyncOperation& operation);
 
@@ -26,8 +27,9 @@ void deliver(Cluster& cluster, const AsyncOperation& operation, Cta& cta, uint32
 uint32_t destinations_of(Thread& thread, SharedPlace place, uint16_t multicast_mask);
 /// Checks and records the landing of `bytes` at `place` in each destination, and arms the barriers. The event
 /// that completes the copy in the first destination, or nothing after a report that makes the copy
-/// impossible. A reduction into the destination reads it too, a bulk one through the async proxy.
-enum class Landing : uint8_t { copy, reduction, bulk_reduction };
+/// impossible. A reduction into the destination reads it too, a bulk one through the async proxy. The
+/// response of a launch request wants the reads of the one before fenced.
+enum class Landing : uint8_t { copy, reduction, bulk_reduction, response };
 std::optional<Access> land(Thread& thread, SharedPlace place, SharedPlace barrier, uint32_t destinations,
                            uint32_t bytes, const char* what, Landing landing = Landing::copy);
 /// The CTA whose barrier counts what a tensor load brings to `destination`: that one, or for a load of a pair

@@ -1,5 +1,6 @@
 // The scheduler of an exploration: which steps there are, and carrying one out.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "cluster.h"
@@ -13,8 +14,15 @@ namespace {
 
 constexpr Explorer::Key kGroupKeys = Explorer::Key{1} << 63;
 
-Explorer::Key key_of(const Warpgroup& group) {
-  return kGroupKeys | Explorer::Key{group.cta->number} << 8 | group.index;
+// The threads that make steps together: those of a warp, or those of a warpgroup that have one role. Roles
+// are told apart by their names, which are the same in every execution.
+Explorer::Key process_of(const Thread& thread, bool each_warp) {
+  if (each_warp) return kGroupKeys | Explorer::Key{thread.cta->number} << 8 | thread.index / kWarpLanes;
+  uint32_t role = 0;
+  for (const char* c = thread.role; c != nullptr && *c != 0; ++c)
+    role = 31 * role + static_cast<unsigned char>(*c);
+  return kGroupKeys | Explorer::Key{role & 0xFFFF} << 40 | Explorer::Key{thread.cta->number} << 8 |
+         thread.group->index;
 }
 // Operations are counted per issuing thread, so that their keys do not depend on the order of others.
 Explorer::Key key_of(const AsyncOperation& operation) {
@@ -84,8 +92,12 @@ bool Cluster::can_go_on(const Thread& thread) {
   return barrier == nullptr || !barrier->live || barrier->parity() != (thread.parked_parity & 1);
 }
 
-// The threads of a warpgroup that make its next step: those at one operation, arrivals before waits.
-std::vector<Thread*> Cluster::next_of(const Warpgroup& group) {
+Explorer::Key Cluster::process_of(const Thread& thread) const {
+  return emulator::process_of(thread, explorer()->each_warp());
+}
+
+// The threads of a process that make its next step: those at one operation, arrivals before waits.
+std::vector<Thread*> Cluster::next_of(Explorer::Key process) {
   std::vector<Thread*> step;
   const auto before = [](const Thread& a, const Thread& b) {
     const bool waits_a = a.parked.op == Op::mbarrier_wait, waits_b = b.parked.op == Op::mbarrier_wait;
@@ -93,12 +105,12 @@ std::vector<Thread*> Cluster::next_of(const Warpgroup& group) {
   };
   const Thread* first = nullptr;
   for (const Thread* thread : parked_) {
-    if (thread->group != &group || !can_go_on(*thread)) continue;
+    if (process_of(*thread) != process || !can_go_on(*thread)) continue;
     if (first == nullptr || before(*thread, *first)) first = thread;
   }
   if (first == nullptr) return step;
   for (Thread* thread : parked_) {
-    const bool same = thread->group == &group && thread->parked == first->parked && can_go_on(*thread);
+    const bool same = process_of(*thread) == process && thread->parked == first->parked && can_go_on(*thread);
     if (same) step.push_back(thread);
   }
   return step;
@@ -116,12 +128,14 @@ void Cluster::release_parked(const std::vector<Thread*>& step) {
 bool Cluster::explore_step() {
   std::vector<Explorer::Choice> choices;
   std::vector<std::vector<Thread*>> steps;
-  for (const Warpgroup& group : groups) {
-    std::vector<Thread*> step = next_of(group);
+  std::set<Explorer::Key> processes;
+  for (const Thread* thread : parked_) processes.insert(process_of(*thread));
+  for (const Explorer::Key process : processes) {
+    std::vector<Thread*> step = next_of(process);
     if (step.empty()) continue;
     const Thread::Parked& at = step.front()->parked;
     const Barrier* barrier = barrier_at({at.cta, at.offset});
-    choices.push_back({key_of(group),
+    choices.push_back({process,
                        {{key_of(*at.cta, at.offset), at.op == Op::mbarrier_wait,
                          barrier != nullptr ? barrier->phase : 0}}});
     steps.push_back(std::move(step));
@@ -172,7 +186,10 @@ void Cluster::note_start(const AsyncOperation& operation) {
   if (explorer() != nullptr) explorer()->started(key_of(operation));
 }
 void Cluster::note_wake(const Thread& thread) {
-  if (explorer() != nullptr) explorer()->woke(key_of(*thread.group));
+  if (explorer() != nullptr) explorer()->woke(process_of(thread));
+}
+void Cluster::note_role(const Thread& thread) {
+  if (explorer() != nullptr) explorer()->started(process_of(thread));
 }
 void Cluster::note_phase(const Barrier& barrier) {
   if (explorer() != nullptr) explorer()->completed(key_of(*barrier.cta, barrier.offset));
@@ -181,7 +198,7 @@ void Cluster::note_phase(const Barrier& barrier) {
 Expected<ExploreResult> explore(MachineOptions options,
                                 const std::function<Expected<LaunchResult>(const MachineOptions&)>& run,
                                 ExploreOptions limits) {
-  Explorer explorer(!limits.every_order_of_arrivals);
+  Explorer explorer(!limits.every_order_of_arrivals, limits.each_warp);
   ExploreResult result;
   options.schedule = SchedulePolicy::fair;
   options.explorer = &explorer;

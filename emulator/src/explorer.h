@@ -13,7 +13,8 @@ namespace tilewright::emulator {
 
 class Explorer {
  public:
-  /// Names a process (warpgroup, asynchronous operation) or an mbarrier alike in every execution.
+  /// Names a process (threads that step together, asynchronous operation) or an mbarrier alike in every
+  /// execution.
   using Key = uint64_t;
 
   /// What a step does to an mbarrier: it waits for a phase that has completed, or it brings arrivals or bytes
@@ -29,8 +30,11 @@ class Explorer {
     std::vector<Touch> touches;
   };
 
-  /// `arrivals_commute`: arrivals of one phase are independent of each other.
-  explicit Explorer(bool arrivals_commute) : arrivals_commute_(arrivals_commute) {}
+  /// `arrivals_commute`: arrivals of one phase are independent of each other; `each_warp`: every warp is a
+  /// process of its own.
+  Explorer(bool arrivals_commute, bool each_warp)
+      : arrivals_commute_(arrivals_commute), each_warp_(each_warp) {}
+  bool each_warp() const { return each_warp_; }
 
   /// Before each execution.
   void restart();
@@ -80,7 +84,7 @@ class Explorer {
   void find_races(const Choice& step, const Clock& clock);
   void order(const Choice& step, Clock& clock);
 
-  bool arrivals_commute_;
+  bool arrivals_commute_, each_warp_;
   std::vector<Node> nodes_;  // of the path that is explored
   // Of the running execution.
   std::vector<Step> steps_;

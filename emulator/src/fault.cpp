@@ -76,6 +76,8 @@ constexpr auto kOpNames = std::to_array<const char*>({
     "atomic",
     "grid_dependency_wait",
     "launch_dependents",
+    "cluster_launch_try_cancel",
+    "cluster_launch_query",
 });
 static_assert(kOpNames.size() == static_cast<size_t>(Op::count_));
 

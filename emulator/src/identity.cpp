@@ -22,6 +22,7 @@ void name_role(const char* role) {
   if (thread == nullptr) return;
   Launch& launch = thread->cluster->launch;
   thread->role = launch.intern(role);
+  thread->cluster->note_role(*thread);
   if (Trace* trace = launch.trace(); trace != nullptr && role != nullptr) {
     const uint32_t warp = thread->index / kWarpLanes;
     trace->name_track(thread->cta->number, warp, text("warp ", warp, ' ', role));

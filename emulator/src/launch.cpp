@@ -75,10 +75,37 @@ std::vector<uint32_t> Launch::start_order(uint32_t clusters) {
   return order;
 }
 
+// Clusters that run at a time.
+uint32_t Launch::places() const {
+  return std::max(options().multiprocessors * config.ctas_per_sm / ctas_per_cluster, 1u);
+}
+
 // When each place for a cluster is free, in modelled time. A grid that is not timed has one.
 std::vector<Ticks> Launch::free_multiprocessors() const {
-  const uint32_t places = options().multiprocessors * config.ctas_per_sm / ctas_per_cluster;
-  return std::vector<Ticks>(options().schedule == SchedulePolicy::timed ? std::max(places, 1u) : 1, 0);
+  return std::vector<Ticks>(options().schedule == SchedulePolicy::timed ? places() : 1, 0);
+}
+
+Index3 Launch::first_block(uint32_t cluster) const {
+  const uint32_t across = config.grid.x / config.cluster.x, down = config.grid.y / config.cluster.y;
+  return {cluster % across * config.cluster.x, cluster / across % down * config.cluster.y,
+          cluster / across / down * config.cluster.z};
+}
+
+// As many clusters as have places count as started, although they run one after another here. Each of them
+// gets its share of the others, as if all were equally fast. The random schedules give to any of them what
+// they like, refuse what they could give, as a chip may, and then start another cluster when one ends.
+std::optional<Index3> Launch::cancel_one(uint32_t taken) {
+  const bool random_answers =
+      options().explorer == nullptr &&
+      (options().schedule == SchedulePolicy::random || options().schedule == SchedulePolicy::adversarial);
+  const size_t begun = std::max<size_t>(started_, places() + (random_answers ? finished_ : 0));
+  if (order_.size() <= begun) return std::nullopt;
+  if (random_answers ? random.one_in(8) : taken >= fair_share_) return std::nullopt;
+  const auto next = order_.begin() + static_cast<ptrdiff_t>(begun);
+  const Index3 first = first_block(*next);
+  order_.erase(next);
+  ++result.statistics.clusters_canceled;
+  return first;
 }
 
 void Launch::note_end(Ticks end) {
@@ -90,7 +117,9 @@ void Launch::note_end(Ticks end) {
 bool Launch::run() {
   const uint32_t across = config.grid.x / config.cluster.x, down = config.grid.y / config.cluster.y;
   const uint32_t deep = config.grid.z / config.cluster.z;
-  const std::vector<uint32_t> order = start_order(across * down * deep);
+  order_ = start_order(across * down * deep);
+  const size_t waiting = order_.size() - std::min<size_t>(order_.size(), places());
+  fair_share_ = static_cast<uint32_t>((waiting + places() - 1) / places());
 
   struct Running {
     std::unique_ptr<ClusterStorage> storage;
@@ -99,7 +128,6 @@ bool Launch::run() {
   };
   std::vector<Running> running;
   std::vector<Ticks> free = free_multiprocessors();
-  size_t started = 0;
   const auto start_next = [&] {
     Running next;
     if (machine.free_storage.empty()) {
@@ -112,19 +140,17 @@ bool Launch::run() {
                                size_t{kWindowStride} * ctas_per_cluster)) {
       return false;
     }
-    const uint32_t id = order[started++];
-    const Index3 first_block{id % across * config.cluster.x, id / across % down * config.cluster.y,
-                             id / across / down * config.cluster.z};
+    const uint32_t id = order_[started_++];
     const auto first_free = std::min_element(free.begin(), free.end());
     next.place = static_cast<size_t>(first_free - free.begin());
-    next.cluster = std::make_unique<Cluster>(*this, *next.storage, id, first_block, *first_free);
+    next.cluster = std::make_unique<Cluster>(*this, *next.storage, id, first_block(id), *first_free);
     running.push_back(std::move(next));
     ++result.statistics.clusters;
     return true;
   };
 
   // One cluster at a time; another joins only when all that run wait for memory that it may write.
-  while (!stopped && (!running.empty() || started < order.size())) {
+  while (!stopped && (!running.empty() || started_ < order_.size())) {
     bool moved = false;
     for (size_t i = 0; i < running.size() && !stopped; ++i) {
       const uint64_t before = progress;
@@ -135,10 +161,11 @@ bool Launch::run() {
       running[i].cluster.reset();
       machine.free_storage.push_back(std::move(running[i].storage));
       running.erase(running.begin() + static_cast<ptrdiff_t>(i--));
+      ++finished_;
       moved = true;
     }
     if (stopped || (moved && !running.empty())) continue;
-    if (started < order.size()) {
+    if (started_ < order_.size()) {
       if (!start_next()) return false;
     } else if (!running.empty()) {
       running.front().cluster->report_livelock();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -67,13 +68,21 @@ struct Launch {
   void file(Report report);
   /// Runs all clusters. False when there is not enough memory for their stacks.
   bool run();
+  /// Takes a cluster that has not started out of the grid, for one that has had `taken` of them before. Its
+  /// first block, or nothing.
+  std::optional<Index3> cancel_one(uint32_t taken);
 
  private:
   std::vector<uint32_t> start_order(uint32_t clusters);
   std::vector<uint64_t> free_multiprocessors() const;
   void note_end(uint64_t end);
+  uint32_t places() const;
+  Index3 first_block(uint32_t cluster) const;
 
   const MachineOptions& options_;
+  std::vector<uint32_t> order_;  // clusters as they start, without those that were cancelled
+  size_t started_ = 0, finished_ = 0;
+  uint32_t fair_share_ = 0;  // of the clusters that are waiting at first, for each that runs
 };
 
 /// Memory that clusters use one after another.

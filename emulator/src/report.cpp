@@ -39,6 +39,7 @@ constexpr auto kKindNames = std::to_array<const char*>({
     "named_barrier",
     "cluster_barrier",
     "multicast_mask",
+    "launch_control",
     "misaligned",
     "descriptor",
     "out_of_bounds",
@@ -173,8 +174,8 @@ void Cluster::report_conflict(const Thread& thread, const Conflict& conflict, co
       message += text(" while the read by ", describe(conflict.other), " may still be in progress");
       break;
     case Conflict::Kind::proxy:
-      message += text(" through the async proxy; ", describe(conflict.other),
-                      " wrote it without a fence.proxy.async of its own before it signalled");
+      message += text(" through the async proxy; ", describe(conflict.other), write ? " read" : " wrote",
+                      " it without a fence.proxy.async of its own before it signalled");
       break;
     case Conflict::Kind::scope:
       message +=

@@ -153,13 +153,18 @@ Conflict Shadow::check_write(const Cluster& cluster, Node& node, const Actor& ac
   const auto unordered = [&](const Access& other) {
     return !commute(other.kind, actor.access.kind) && !cluster.ordered(actor.clock, other);
   };
-  for (const Access& read : node.reads) {
-    if (!conflict && unordered(read)) conflict = {Conflict::Kind::overwrite_in_use, read, 0};
-  }
-  if (node.more_reads != 0) {
-    for (const Access& read : spilled_[node.more_reads - 1]) {
-      if (!conflict && unordered(read)) conflict = {Conflict::Kind::overwrite_in_use, read, 0};
+  const auto check = [&](const Access& read) {
+    if (conflict || read.kind == AccessKind::none) return;
+    if (unordered(read)) {
+      conflict = {Conflict::Kind::overwrite_in_use, read, 0};
+    } else if (actor.after_reads && !cluster.fenced(actor.clock, read)) {
+      conflict = {Conflict::Kind::proxy, read, 0};
     }
+  };
+  std::for_each(node.reads.begin(), node.reads.end(), check);
+  if (node.more_reads != 0) {
+    const std::vector<Access>& more = spilled_[node.more_reads - 1];
+    std::for_each(more.begin(), more.end(), check);
   }
   if (!conflict && unordered(node.write)) conflict = {Conflict::Kind::unordered_writes, node.write, 0};
   clear_reads(node);

@@ -39,6 +39,7 @@ struct Actor {
   const uint32_t* clock;  // what the acting thread (or, for wgmma, each thread of the warpgroup) knows
   Access access;
   bool async_proxy = false;  // reads through the async proxy: generic writes must have been fenced
+  bool after_reads = false;  // writes through it where PTX wants earlier generic reads fenced too
 };
 
 struct Conflict {

@@ -139,6 +139,8 @@ Interval Timing::schedule(const AsyncOperation& operation, Ticks now) {
       return multiply(operation, now);
     case AsyncKind::tcgen05:
       return tensor_operation(operation, now);
+    case AsyncKind::cancel_launch:
+      return {now, now + clocks(model_.l2_latency)};
   }
   return {now, now};
 }

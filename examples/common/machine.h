@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <random>
+#include <vector>
 
 #include "tilewright/blas.h"
 #if defined(TILEWRIGHT_EMULATE)
@@ -78,6 +80,17 @@ auto value_of(Result&& result) {
     std::exit(1);
   }
   return *result;
+}
+
+/// On a GPU of another compute capability there is nothing to run.
+inline void require_capability([[maybe_unused]] int major) {
+#if !defined(TILEWRIGHT_EMULATE)
+  int found = 0;
+  const cudaError_t error = cudaDeviceGetAttribute(&found, cudaDevAttrComputeCapabilityMajor, 0);
+  if (error == cudaSuccess && found == major) return;
+  std::printf("no GPU of compute capability %d.x\n", major);
+  std::exit(77);
+#endif
 }
 
 inline void synchronize() {

@@ -147,6 +147,8 @@ struct Options {
   Chip chip = Chip::automatic;
   /// Block-scaled on sm_100a: two accumulators that share columns of tensor memory, or one.
   bool overlap = true;
+  /// Block-scaled: who gives a cluster its next tile. Others are static_persistent only.
+  schedule::TileScheduler scheduler = schedule::TileScheduler::static_persistent;
 };
 
 /// The pointers of one run, in the memory of the plan's device (host memory for the emulated machine). Device
@@ -201,6 +203,7 @@ struct PlanInfo {
   int64_t workspace_bytes = 0;
   int launches = 0;      // kernels of one run
   bool overlap = false;  // block-scaled: two accumulators
+  schedule::TileScheduler scheduler = schedule::TileScheduler::static_persistent;
 };
 
 namespace detail {

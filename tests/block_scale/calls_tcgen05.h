@@ -1,5 +1,7 @@
-// Every call of arch/tcgen05*.h, to be compiled for both machines.
+// Every call of arch/tcgen05*.h and arch/cluster_launch.h, to be compiled for both machines.
+#include "tilewright/arch/cluster_launch.h"
 #include "tilewright/arch/index.h"
+#include "tilewright/arch/shared.h"
 #include "tilewright/arch/tcgen05.h"
 #include "tilewright/arch/tcgen05_tma.h"
 #include "tilewright/config.h"
@@ -67,6 +69,12 @@ TILEWRIGHT_GLOBAL void TILEWRIGHT_LAUNCH_BOUNDS(128)
   move<32>(p);
   move<64>(p);
   move<128>(p);
+  const auto response = arch::load_shared<arch::ClusterLaunchResponse>(p.dst);
+  if (arch::thread_index().x == 0) {
+    arch::cluster_launch_try_cancel(p.dst, p.bar);
+    arch::cluster_launch_try_cancel_multicast(p.dst, p.bar);
+  }
+  if (arch::cluster_launch_is_canceled(response)) p.out[0] = arch::cluster_launch_first_block_x(response);
   arch::tcgen05_wait_st();
   arch::tcgen05_fence_before();
   arch::tcgen05_dealloc<CtaGroup>(0, 512);

@@ -28,7 +28,8 @@ struct KernelCase {
   BlockInit init = BlockInit::full_range;
   float alpha = 1, beta = 0;
   bool bias = false;
-  int64_t d_padding = 0;         // columns between rows of D
+  int64_t d_padding = 0;  // columns between rows of D
+  schedule::TileScheduler scheduler = schedule::TileScheduler::static_persistent;
   uint8_t scale_padding = 0xFF;  // code in the padding of scales: a NaN in e8m0, and in e4m3 with its sign
 };
 
@@ -98,13 +99,15 @@ class KernelRun {
             .d_type = case_.d_type,
             .d_ld = d_ld(),
             .d_batch_stride = case_.m * d_ld(),
-            .overlap = case_.overlap};
+            .overlap = case_.overlap,
+            .scheduler = case_.scheduler};
   }
 
   /// Binds and launches on a machine with these options. The reports of the launch. `given`: instead of the
   /// table's kernel.
-  emulator::LaunchResult run(const emulator::MachineOptions& options,
+  emulator::LaunchResult run(emulator::MachineOptions options,
                              const kernels::BlockScaledKernel* given = nullptr) {
+    options.multiprocessors = static_cast<uint32_t>(case_.multiprocessors);
     std::fill(d.begin(), d.end(), uint8_t{0xA5});
     const auto bound = bind_block_scaled(problem(), encode_for_emulator, case_.multiprocessors);
     EXPECT_TRUE(bound) << bound.error().message;

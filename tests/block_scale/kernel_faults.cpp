@@ -4,85 +4,19 @@
 #include <algorithm>
 #include <ostream>
 
-#include "tests/block_scale/kernel_case.h"
+#include "tests/block_scale/fault_rows.h"
 #include "tests/block_scale/wrong_plans.h"
 
 namespace tilewright {
 namespace {
 
-using emulator::FaultSpec;
+using namespace fault_rows;
 using emulator::LaunchResult;
 using emulator::MachineOptions;
-using emulator::Op;
 using emulator::Report;
-using Kind = emulator::ReportKind;
 
 // Of the adversarial schedule: early, late and two mixtures.
 const uint64_t kSeeds = seeds_or(4);
-
-// The same race may be found by the one who reads or by the one who writes.
-struct PlantedFault {
-  const char* name;
-  FaultSpec fault;
-  std::vector<Kind> kinds;               // the first report is one of these
-  std::vector<std::string> places = {};  // at one of these; empty: not looked at
-  int64_t k_tiles = 1;
-  bool overlap = true;
-};
-
-std::ostream& operator<<(std::ostream& out, const PlantedFault& row) { return out << row.name; }
-
-// ---- words of the table
-
-FaultSpec skip(Op op, const char* place = "", const char* role = "") {
-  return {.op = op, .place = place, .role = role};
-}
-FaultSpec flip(const char* place, const char* role) {
-  return {.op = Op::mbarrier_wait, .place = place, .role = role, .action = FaultSpec::Action::flip_parity};
-}
-FaultSpec add(int64_t value, FaultSpec fault) {
-  fault.action = FaultSpec::Action::add;
-  fault.value = value;
-  return fault;
-}
-FaultSpec become(int64_t value, FaultSpec fault) {
-  fault.action = FaultSpec::Action::replace;
-  fault.value = value;
-  return fault;
-}
-FaultSpec mask(FaultSpec fault) {
-  fault.on_mask = true;
-  return fault;
-}
-FaultSpec second(FaultSpec fault) {
-  fault.on_second = true;
-  return fault;
-}
-FaultSpec nth(uint32_t n, FaultSpec fault) {
-  fault.occurrence = FaultSpec::Occurrence::only_nth;
-  fault.nth = n;
-  return fault;
-}
-FaultSpec from(uint32_t n, FaultSpec fault) {
-  fault.occurrence = FaultSpec::Occurrence::from_nth;
-  fault.nth = n;
-  return fault;
-}
-FaultSpec cta(int rank, FaultSpec fault) {
-  fault.cta_rank = rank;
-  return fault;
-}
-FaultSpec thread(int index, FaultSpec fault) {
-  fault.thread = index;
-  return fault;
-}
-
-constexpr int kMmaThread = 128;
-constexpr int64_t kOtherCta = 1 << 24;  // from a cluster address of CTA 0 to that of CTA 1
-constexpr const char *kLoad = "load", *kMma = "mma", *kEpilogue = "epilogue";
-constexpr const char *kReady = "accumulator ready", *kEmpty = "accumulator empty",
-                     *kShared = "shared columns";
-const std::vector<std::string> kColumns = {"shared columns", "left accumulator", "right accumulator"};
 
 std::vector<PlantedFault> faults_of_setup() {
   return {
@@ -280,7 +214,8 @@ std::vector<PlantedFault> faults_of_epilogue() {
 
 std::vector<PlantedFault> planted_faults() {
   std::vector<PlantedFault> all;
-  for (const auto& part : {faults_of_setup(), faults_of_loads(), faults_of_mma(), faults_of_epilogue()}) {
+  for (const auto& part : {faults_of_setup(), faults_of_loads(), faults_of_mma(), faults_of_epilogue(),
+                           faults_of_launch_control()}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;
@@ -298,6 +233,11 @@ TEST_P(BlockScaledFaults, is_reported) {
   // Four tiles for one pair; or two with a ring that wraps.
   KernelCase c{.a = BlockFormat::nvfp4, .b = BlockFormat::nvfp4, .overlap = row.overlap};
   c.m = 200, c.n = row.k_tiles == 1 ? 1000 : 520, c.k = 256 * row.k_tiles;
+  if (row.launch_control) {
+    // A dozen tiles for one pair, so that answers go round their slots.
+    c.scheduler = schedule::TileScheduler::cluster_launch_control;
+    c.n = 12 * 256;
+  }
   KernelRun run(c);
   for (MachineOptions options : kernel_schedules(kSeeds, false)) {
     options.fault = row.fault;

@@ -109,6 +109,11 @@ TEST(BlockScaledPlan, options_change_the_launch_and_not_the_result) {
   };
   EXPECT_EQ(usual.info.sms, 4);  // three tiles for each pair, of six tiles
   EXPECT_EQ(with([](Options& o) { o.max_sms = 7; }).grid_ctas, 6);
+  const PlanInfo controlled =
+      with([](Options& o) { o.scheduler = schedule::TileScheduler::cluster_launch_control; });
+  EXPECT_EQ(controlled.grid_ctas, 12);
+  EXPECT_EQ(controlled.scheduler, schedule::TileScheduler::cluster_launch_control);
+  EXPECT_EQ(usual.info.scheduler, schedule::TileScheduler::static_persistent);
   EXPECT_FALSE(with([](Options& o) { o.store = StoreKind::direct; }).tma_store);
   EXPECT_TRUE(with([](Options& o) { o.store = StoreKind::tma; }).tma_store);
   const PlanInfo raster = with([](Options& o) {

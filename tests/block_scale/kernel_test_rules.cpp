@@ -102,7 +102,7 @@ TEST(BlockScaledRules, the_grid_is_a_pair_for_two_multiprocessors_and_at_most_on
 TEST(BlockScaledRules, d_is_stored_by_tma_where_its_rows_end_on_sixteen_bytes) {
   const auto by_tma = [](const KernelCase& c) {
     KernelRun run(c);
-    return bind_block_scaled(run.problem(), encode_for_emulator, 2)->params.d_tma;
+    return bind_block_scaled(run.problem(), encode_for_emulator, 2)->params.store.d_tma;
   };
   EXPECT_TRUE(by_tma({.n = 264}));
   EXPECT_FALSE(by_tma({.n = 260}));
@@ -114,9 +114,10 @@ TEST(BlockScaledRules, d_is_stored_by_tma_where_its_rows_end_on_sixteen_bytes) {
 TEST(BlockScaledRules, shared_memory_of_every_kernel_fits) {
   for (const BlockFormat a : {BlockFormat::mxfp8, BlockFormat::mxfp4, BlockFormat::nvfp4}) {
     for (const int bytes : {2, 4}) {
-      const auto plan = kernels::block_scaled_shared_plan({a, a, bytes, true});
-      EXPECT_LE(plan.total, 232448u);
-      EXPECT_EQ(plan.slabs_begin % 1024, 0u);
+      const auto plan = kernels::block_scaled_shared_plan(a, a);
+      EXPECT_LE(kernels::block_scaled_shared_bytes({a, a, bytes, true}), 232448u);
+      EXPECT_EQ(kernels::block_scaled_scratch_offset(plan) % 1024, 0u);
+      EXPECT_EQ(plan.answers_begin % 16, 0u);
       EXPECT_EQ(plan.a_scales(1) % 128, 0u);
       EXPECT_EQ(plan.b(4) + plan.operand_bytes, plan.scales_begin);
     }

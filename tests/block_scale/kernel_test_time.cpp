@@ -77,7 +77,7 @@ TEST_P(BlockScaledTime, overlap_saves_time_and_the_less_the_longer_k_is) {
 TEST_P(BlockScaledTime, a_k_tile_takes_as_long_as_its_slowest_unit) {
   const emulator::ClockModel model = emulator::clock_model(emulator::Chip::sm_100a);
   const kernels::BlockScaledKernelId id{GetParam().a, GetParam().b, 2, true};
-  const auto plan = kernels::block_scaled_shared_plan(id);
+  const auto plan = kernels::block_scaled_shared_plan(id.a, id.b);
   const auto fetched = [&](BlockFormat format) {
     const bool padded = is_fp4(format) && !kernels::multiplies_packed(id.a, id.b);
     return plan.operand_bytes / (padded ? 2 : 1);

@@ -8,7 +8,8 @@ inline namespace TILEWRIGHT_MODE {
 namespace {
 
 using wrong_plans::Fault;
-using Right = mainloop::BlockScaledConfig<BlockFormat::nvfp4, BlockFormat::nvfp4, 2, true>;
+using Right = mainloop::BlockScaledConfig<BlockFormat::nvfp4, BlockFormat::nvfp4, true>;
+constexpr kernels::BlockScaledKernelId kRightId{BlockFormat::nvfp4, BlockFormat::nvfp4, 2, true};
 
 constexpr TmemPlan broken(Fault fault) {
   TmemPlan plan = Right::kTmem;
@@ -42,16 +43,28 @@ struct Wrong : Right {
   static TILEWRIGHT_HOST_DEVICE constexpr TmemPlan tmem() { return kTmem; }
 };
 
+// The handle of a pipeline with that plan.
+template <Fault kFault>
+struct WrongPipeline {
+  using Config = Wrong<kFault>;
+  static constexpr uint32_t max_threads_per_block = kernels::block_scaled_threads;
+  static constexpr uint32_t scratch_offset() { return kernels::block_scaled_scratch_offset(Right::kShared); }
+
+  explicit WrongPipeline(const kernels::BlockScaledOperandParams& operands) : params(operands) {}
+  template <class Epilogue>
+  void run(const schedule::ScheduledTiles& tiles, const Epilogue& epilogue) const {
+    std::byte* const shared = arch::dynamic_shared_memory();
+    blas::impl::BlockScaledRoles<Config>(params, blas::impl::ScheduleView(tiles),
+                                         arch::shared_address(shared))
+        .run(epilogue, shared + scratch_offset());
+  }
+
+  kernels::BlockScaledOperandParams params;
+};
+
 template <Fault kFault>
 Status launch(const kernels::BlockScaledGemmParams& params, const kernels::BlockScaledLaunch& how) {
-  arch::LaunchConfig config;
-  config.grid = {how.grid_ctas, 1, 1};
-  config.block = {kernels::block_scaled_threads, 1, 1};
-  config.cluster = {2, 1, 1};
-  config.shared_bytes = Right::kShared.total;
-  config.stream = how.stream;
-  config.name = "block_scaled_gemm with a wrong plan";
-  return arch::launch(block_scaled_gemm<Wrong<kFault>>, config, params);
+  return launch_block_scaled<WrongPipeline<kFault>, 2>(params, how, "block_scaled_gemm with a wrong plan");
 }
 
 }  // namespace
@@ -61,12 +74,12 @@ namespace wrong_plans {
 
 const kernels::BlockScaledKernel& kernel(Fault fault) {
   static const kernels::BlockScaledKernel kernels_by_fault[] = {
-      {Right::kId, launch<Fault::none>},
-      {Right::kId, launch<Fault::release_too_early>},
-      {Right::kId, launch<Fault::drained_in_wrong_order>},
-      {Right::kId, launch<Fault::windows_too_close>},
-      {Right::kId, launch<Fault::scales_in_the_window>},
-      {Right::kId, launch<Fault::scales_overlap>},
+      {kRightId, launch<Fault::none>},
+      {kRightId, launch<Fault::release_too_early>},
+      {kRightId, launch<Fault::drained_in_wrong_order>},
+      {kRightId, launch<Fault::windows_too_close>},
+      {kRightId, launch<Fault::scales_in_the_window>},
+      {kRightId, launch<Fault::scales_overlap>},
   };
   return kernels_by_fault[static_cast<int>(fault)];
 }

@@ -53,6 +53,28 @@ TEST(BlockScaledCommand, takes_scales_c_outputs_batches_and_data) {
             gemm("--dtype mxfp8 --mnk 64,64,128 --seed 2").json()["runs"][0]["rel_error"]);
 }
 
+TEST(BlockScaledCommand, cluster_launch_control_hands_out_the_tiles_where_it_is_asked_for) {
+  const std::string problem = "--dtype nvfp4 --M 512 --N 768 --K 256";
+  for (const char* schedule : {"timed", "adversarial"}) {
+    const Output o = gemm(problem + " --scheduler clc --schedule " + schedule);
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    const nlohmann::json run = o.json()["runs"][0];
+    EXPECT_EQ(run["scheduler"], "clc");
+    EXPECT_EQ(run["grid_ctas"], 12);
+    EXPECT_EQ(run["clusters"].get<int>() + run["clusters_canceled"].get<int>(), 6);
+    EXPECT_GT(run["clusters_canceled"], 0);
+  }
+  const nlohmann::json fixed = gemm(problem).json()["runs"][0];
+  EXPECT_EQ(fixed["scheduler"], "static");
+  EXPECT_EQ(fixed["clusters_canceled"], 0);
+  const Output explained =
+      run_program("explain --device emulator --scheduler clc --dtype nvfp4 --mnk 512,768,256");
+  EXPECT_NE(explained.out.find("scheduler: clc, grid: 12 CTAs for 6 tiles"), std::string::npos)
+      << explained.out;
+  expect_refused(gemm("--dtype mxfp8 --scheduler maybe"), "option.scheduler", "static, clc");
+  expect_refused(gemm("--dtype e4m3 --scheduler clc"), "scheduler.built", "block-scaled");
+}
+
 TEST(BlockScaledCommand, default_sizes_are_said_and_a_result_may_stay_unchecked) {
   const Output o = run_program("gemm --device emulator --dtype mxfp4 --skip_ref_check");
   ASSERT_EQ(o.exit_code, 0) << o.err;

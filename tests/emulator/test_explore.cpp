@@ -103,6 +103,35 @@ TEST_F(Explore, FindsTheOneOrderThatIsWrong) {
       << result.report->message;
 }
 
+// The same among the warps of one warpgroup, which step together unless their roles or the options part them:
+// the order that is wrong is then one of those that are tried.
+TEST_F(Explore, WarpsOfAWarpgroupStepApartByRoleOrEachByItself) {
+  bool roles = false;
+  const auto kernel = [&] {
+    init_barriers(kBar, {2});
+    const uint32_t place = kSharedBase + 256;
+    constexpr const char* kRoles[] = {"writer", "helper", "reader"};
+    if (lane_id() != 0) return;
+    if (roles) name_role(kRoles[warp_id()]);
+    if (warp_id() == 0) {
+      const uint32_t value = 1;
+      store_shared(place, &value, 4);
+    }
+    mbarrier_arrive(kBar, 1);
+    if (warp_id() != 2) return;
+    mbarrier_wait_parity(kBar, 0);
+    uint32_t value = 0;
+    load_shared(place, &value, 4);
+  };
+  const Grid one{.threads = 96};
+  const ExploreResult together = explore_kernel(one, kernel, {});
+  EXPECT_TRUE(together.complete);
+  EXPECT_FALSE(together.report.has_value()) << together.report->message;
+  EXPECT_TRUE(explore_kernel(one, kernel, {.each_warp = true}).report.has_value());
+  roles = true;
+  EXPECT_TRUE(explore_kernel(one, kernel, {}).report.has_value());
+}
+
 TEST_F(Explore, StopsAtItsLimit) {
   const ExploreResult result = explore_kernel(kThree,
                                               [] {

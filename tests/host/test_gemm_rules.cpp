@@ -240,6 +240,9 @@ const Flip kFlips[] = {
        c.options.max_workspace = 0;
      },
      "max_workspace: 0", "524288"},
+    {"scheduler.built",
+     [](Case& c) { c.options.scheduler = schedule::TileScheduler::cluster_launch_control; },
+     "cluster launch control", "static_persistent"},
     {"shape.static", [](Case& c) { c.options.static_shape = true; }, "8-bit operands", "a dynamic one"},
     {"shape.static",
      [](Case& c) {

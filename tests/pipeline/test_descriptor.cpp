@@ -108,6 +108,42 @@ TEST(Path, fp32_is_fp32) {
 template <class A, class B, class C>
 using Tile = decltype(Precision<A, B, C>() + Size<64, 64, 64>() + Hopper());
 
+template <class A, class B, int Vector, class Scale, int K>
+using Scaled =
+    decltype(Size<256, 256, K>() + Precision<A, B, float>() + BlockScale<Vector, Scale>() + MaxAlignment() +
+             WithPipeline() + EnableInputStreaming() + SM<1000, arch_specific>() + BlocksPerCluster<2, 1>());
+
+TEST(Path, tcgen05_takes_elements_with_scales) {
+  using Nvfp4 = Scaled<e2m1, e2m1, 16, e4m3, 256>;
+  static_assert(path_of_v<Nvfp4> == path::tcgen05 && is_path_built(path::tcgen05, true));
+  static_assert(path_of_v<decltype(Nvfp4() + RequirePath<path::tcgen05>())> == path::tcgen05);
+  static_assert(path_of_v<Scaled<e4m3, e4m3, 32, e8m0, 128>> == path::tcgen05);
+  static_assert(path_of_v<Scaled<e4m3, e2m1, 32, e8m0, 128>> == path::tcgen05);
+  static_assert(path_of_v<Scaled<e2m1, e2m1, 32, e8m0, 256>> == path::tcgen05);
+  static_assert(path_of_v<Scaled<e5m2, e4m3, 32, e8m0, 128>> == path::tcgen05);
+  // Scales that tensor cores do not have, and a tile of another depth: no path, and nothing runs in its
+  // place.
+  static_assert(path_of_v<Scaled<e4m3, e4m3, 16, e4m3, 128>> == path::none);
+  static_assert(path_of_v<Scaled<e2m1, e2m1, 16, e8m0, 256>> == path::none);
+  static_assert(path_of_v<Scaled<e2m1, e2m1, 16, e4m3, 128>> == path::none);
+  const std::string text = explain<Nvfp4>();
+  EXPECT_NE(text.find("e2m1 x e2m1 in f32 with a scale for 16"), std::string::npos) << text;
+  EXPECT_NE(text.find("tcgen05  taken\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("wgmma.block_scale: found BlockScale<16, e4m3>()"), std::string::npos) << text;
+}
+
+TEST(Descriptor, knows_its_scales) {
+  using Nvfp4 = Scaled<e2m1, e2m1, 16, e4m3, 256>;
+  static_assert(has_block_scale_v<Nvfp4> && scale_vector_of_v<Nvfp4> == 16);
+  static_assert(std::is_same_v<scale_type_of<Nvfp4>, e4m3>);
+  static_assert(!has_block_scale_v<Bf16Tile> && scale_vector_of_v<Bf16Tile> == 0);
+  static_assert(std::is_void_v<scale_type_of<Bf16Tile>>);
+  static_assert(promotion_interval_of_v<Scaled<e4m3, e4m3, 32, e8m0, 128>> == 0);
+  static_assert(element_of_v<__nv_fp4_e2m1> == Element::e2m1 && element_of_v<__nv_fp8_e8m0> == Element::e8m0);
+  EXPECT_STREQ(name_of(Element::e2m1), "e2m1");
+  EXPECT_STREQ(name_of(Element::other), "another type");
+}
+
 TEST(Path, wgmma_takes_every_pairing_that_it_multiplies) {
   static_assert(path_of_v<Tile<f16, f16, f16>> == path::wgmma &&
                 path_of_v<Tile<f16, f16, float>> == path::wgmma);

@@ -26,11 +26,23 @@ Facts good(path p) {
 
 using Flip = void (*)(Facts&);
 
+// mxfp8 on the path tcgen05.
+void give_scales(Facts& f) {
+  f.a = f.b = Element::e4m3;
+  f.scale_vector = 32;
+  f.scale = Element::e8m0;
+  f.m = f.n = 256;
+  f.k = f.threads = 128;
+  f.cluster_m = 2;
+  f.interval = 0;
+}
+
 const std::map<std::string, Flip>& flips() {
   static const std::map<std::string, Flip> all{
       {"wgmma.pipeline", [](Facts& f) { f.with_pipeline = false; }},
       {"wgmma.streaming", [](Facts& f) { f.input_streaming = false; }},
       {"wgmma.arch", [](Facts& f) { f.modifier = generic; }},
+      {"wgmma.block_scale", [](Facts& f) { f.scale_vector = 32; }},
       {"wgmma.type", [](Facts& f) { f.is_complex = true; }},
       {"wgmma.mantissa_bits", [](Facts& f) { f.mantissa_bits = 23; }},
       {"wgmma.precision", [](Facts& f) { f.c = Element::f16; }},
@@ -71,9 +83,40 @@ const std::map<std::string, Flip>& flips() {
       {"tcgen05.arch", [](Facts& f) { f.sm = 900; }},
       {"tcgen05.type", [](Facts& f) { f.is_complex = true; }},
       {"tcgen05.precision", [](Facts& f) { f.a = Element::f16; }},
+      {"tcgen05.block_scale",
+       [](Facts& f) {
+         give_scales(f);
+         f.scale_vector = 16;
+       }},
       {"tcgen05.alignment", [](Facts& f) { f.a_alignment = 4; }},
+      {"tcgen05.arrangement",
+       [](Facts& f) {
+         give_scales(f);
+         f.b_arrangement = row_major;
+       }},
+      {"tcgen05.tile",
+       [](Facts& f) {
+         give_scales(f);
+         f.k = 256;
+       }},
+      {"tcgen05.cluster",
+       [](Facts& f) {
+         give_scales(f);
+         f.cluster_m = 1;
+       }},
+      {"tcgen05.block_dim",
+       [](Facts& f) {
+         give_scales(f);
+         f.threads = 256;
+       }},
+      {"tcgen05.products",
+       [](Facts& f) {
+         give_scales(f);
+         f.products = 2;
+       }},
       {"mma_sync.pipeline", [](Facts& f) { f.with_pipeline = false; }},
       {"mma_sync.arch", [](Facts& f) { f.sm = 750; }},
+      {"mma_sync.block_scale", [](Facts& f) { f.scale_vector = 32; }},
       {"mma_sync.precision", [](Facts& f) { f.a = f.b = Element::f32; }},
       {"mma_sync.complex",
        [](Facts& f) {
@@ -107,6 +150,7 @@ const std::map<std::string, Flip>& flips() {
        }},
       {"simt.pipeline", [](Facts& f) { f.with_pipeline = false; }},
       {"simt.arch", [](Facts& f) { f.modifier = generic; }},
+      {"simt.block_scale", [](Facts& f) { f.scale_vector = 32; }},
       {"simt.precision", [](Facts& f) { f.a = Element::f64; }},
       {"simt.mantissa_bits", [](Facts& f) { f.mantissa_bits = 23; }},
       {"simt.products", [](Facts& f) { f.products = 2; }},

@@ -127,8 +127,10 @@ class ScaleFactors {
   }
 
   /// Scales that may be written are scales that may be read.
-  operator ScaleFactors<const value_type, kLayout>() const requires(!std::is_const_v<T>) {
-    return *ScaleFactors<const value_type, kLayout>::make(data_, scale_bytes<kLayout>(shape_), shape_);
+  template <class Readable>
+  requires(!std::is_const_v<T> && std::is_same_v<Readable, const T>)
+  operator ScaleFactors<Readable, kLayout>() const {
+    return *ScaleFactors<Readable, kLayout>::make(data_, scale_bytes<kLayout>(shape_), shape_);
   }
 
   TILEWRIGHT_HOST_DEVICE T* data() const { return data_; }

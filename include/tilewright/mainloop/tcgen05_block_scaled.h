@@ -1,4 +1,4 @@
-// The main loop of the block-scaled GEMM on a pair of CTAs: a ring of five stages filled by TMA in both,
+// The main loop of the block-scaled GEMM on a pair of CTAs: a ring of stages filled by TMA in both,
 // scales copied into tensor memory, and tcgen05.mma.block_scale into one of two accumulators that share
 // columns.
 //
@@ -24,20 +24,19 @@ namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
 namespace mainloop {
 
-/// The compile-time side of a kernel.
-template <BlockFormat A, BlockFormat B, int OutBytes, bool Overlap>
+/// The compile-time side of a main loop. Overlap: two accumulators that share columns; otherwise there is
+/// one.
+template <BlockFormat A, BlockFormat B, bool Overlap, int Stages = kernels::block_scaled_stages>
 struct BlockScaledConfig {
   static_assert(scale_vector(A) == scale_vector(B),
                 "the scales of A and B must belong to as many elements of K");
   static_assert((A == BlockFormat::nvfp4) == (B == BlockFormat::nvfp4), "nvfp4 goes with nvfp4 only");
-  static_assert(OutBytes == 2 || OutBytes == 4, "D is f16, bf16 or f32");
 
-  static constexpr kernels::BlockScaledKernelId kId{A, B, OutBytes, Overlap};
-  static constexpr kernels::BlockScaledSharedPlan kShared = kernels::block_scaled_shared_plan(kId);
+  static constexpr kernels::BlockScaledSharedPlan kShared = kernels::block_scaled_shared_plan(A, B, Stages);
   static_assert(kShared.total <= kernels::block_scaled_shared_limit,
                 "the stages do not fit into shared memory");
-  static_assert(is_legal(kernels::block_scaled_tmem_shape(kId)));
-  static constexpr TmemPlan kTmem = tmem_plan(kernels::block_scaled_tmem_shape(kId));
+  static_assert(is_legal(kernels::block_scaled_tmem_shape(A, B, Overlap)));
+  static constexpr TmemPlan kTmem = tmem_plan(kernels::block_scaled_tmem_shape(A, B, Overlap));
 
   /// The same in device code, where a member function needs a value of its own.
   static TILEWRIGHT_HOST_DEVICE constexpr kernels::BlockScaledSharedPlan shared() {
@@ -60,7 +59,7 @@ struct BlockScaledConfig {
   static constexpr uint32_t kSteps = static_cast<uint32_t>(kernels::block_scaled_tile_k(A, B)) / kDepth;
   static constexpr uint32_t kScalesOfStep = static_cast<uint32_t>(arch::mma_scales(kKind));
   static constexpr uint32_t kScaleBlocks = static_cast<uint32_t>(kernels::block_scaled_scale_blocks(A, B));
-  static constexpr uint32_t kStages = kernels::block_scaled_stages;
+  static constexpr uint32_t kStages = static_cast<uint32_t>(Stages);
   static constexpr uint32_t kBuffers = Overlap ? 2 : 1;
   static constexpr bool kOverlap = Overlap;
 
@@ -153,7 +152,7 @@ struct BlockScaledLoads {
   TILEWRIGHT_DEVICE BlockScaledLoads(uint32_t stages, const Ring& ring, uint32_t cta_rank)
       : base(stages), full_leader(arch::map_shared(ring.full, 0)), rank(cta_rank) {}
 
-  TILEWRIGHT_DEVICE void load_tile(const kernels::BlockScaledGemmParams& p, const Ring& ring,
+  TILEWRIGHT_DEVICE void load_tile(const kernels::BlockScaledOperandParams& p, const Ring& ring,
                                    RingPosition& at, const schedule::TileCoord& tile) const {
     TILEWRIGHT_NO_UNROLL
     for (uint32_t k_tile = 0; k_tile < p.k_tiles; ++k_tile) {
@@ -174,20 +173,23 @@ struct BlockScaledLoads {
   }
 
  private:
-  TILEWRIGHT_DEVICE void load_stage(const kernels::BlockScaledGemmParams& p, uint32_t stage,
+  TILEWRIGHT_DEVICE void load_stage(const kernels::BlockScaledOperandParams& p, uint32_t stage,
                                     const schedule::TileCoord& tile, uint32_t k_tile) const {
     constexpr auto plan = Config::shared();
     const uint32_t full = full_leader + 8 * stage;
-    const auto batch = static_cast<int32_t>(tile.batch), k = static_cast<int32_t>(k_tile);
+    const auto k = static_cast<int32_t>(k_tile);
+    const auto a_batch = static_cast<int32_t>(tile.batch * p.a_batch_step),
+               b_batch = static_cast<int32_t>(tile.batch * p.b_batch_step);
     // Rows of this CTA; of B it has one half of the tile's 256, in blocks of 128.
     const auto a_block = static_cast<int32_t>(tile.m), b_block = static_cast<int32_t>(2 * tile.n + rank);
     constexpr int32_t kRows = kernels::block_scaled_cta_rows, kColumns = kernels::block_scaled_row_bytes;
-    arch::tma_load_pair_3d(base + plan.a(stage), &p.a_map, full, k * kColumns, a_block * kRows, batch);
-    arch::tma_load_pair_3d(base + plan.b(stage), &p.b_map, full, k * kColumns, b_block * kRows, batch);
+    arch::tma_load_pair_3d(base + plan.a(stage), &p.a_map, full, k * kColumns, a_block * kRows, a_batch);
+    arch::tma_load_pair_3d(base + plan.b(stage), &p.b_map, full, k * kColumns, b_block * kRows, b_batch);
     constexpr auto kBlocks = static_cast<int32_t>(Config::kScaleBlocks);
-    arch::tma_load_pair_4d(base + plan.a_scales(stage), &p.a_scale_map, full, 0, k * kBlocks, a_block, batch);
+    arch::tma_load_pair_4d(base + plan.a_scales(stage), &p.a_scale_map, full, 0, k * kBlocks, a_block,
+                           a_batch);
     arch::tma_load_pair_multicast_4d(base + plan.b_scales(stage) + rank * plan.a_scale_bytes, &p.b_scale_map,
-                                     full, both_ctas, 0, k * kBlocks, b_block, batch);
+                                     full, both_ctas, 0, k * kBlocks, b_block, b_batch);
   }
 };
 
@@ -197,7 +199,7 @@ struct BlockScaledMma {
   uint32_t base;  // shared address of the stages
   uint32_t tmem;  // address of the first column
 
-  TILEWRIGHT_DEVICE void multiply_tile(const kernels::BlockScaledGemmParams& p, const Ring& ring,
+  TILEWRIGHT_DEVICE void multiply_tile(const kernels::BlockScaledOperandParams& p, const Ring& ring,
                                        RingPosition& at, const AccumulatorWindows<Config>& windows,
                                        uint32_t tile) const {
     const auto window = static_cast<uint32_t>(Config::tmem().accumulator(tile).first);

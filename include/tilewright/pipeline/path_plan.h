@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "tilewright/config.h"
+#include "tilewright/mainloop/tcgen05_block_scaled_params.h"
 #include "tilewright/pipeline/descriptor.h"
 #include "tilewright/pipeline/pipeline_binding.h"
 #include "tilewright/pipeline/split_loop.h"
@@ -135,6 +136,13 @@ struct PathPlan<D, path::mma_sync> {
     p.a_batch_stride = p.a_batch_step != 0 ? kBytes * a.batch_stride : 0;
     p.b_batch_stride = p.b_batch_step != 0 ? kBytes * b.batch_stride : 0;
   }
+};
+
+/// Elements with scales: its pipeline stands in block_scaled_pipeline.h. What is left of shared memory beside
+/// so many stages is enough for slabs of f32.
+template <class D>
+struct PathPlan<D, path::tcgen05> {
+  static constexpr int max_depth = kernels::block_scaled_stages;
 };
 
 }  // namespace impl

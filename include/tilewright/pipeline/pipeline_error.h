@@ -24,6 +24,7 @@ enum class pipeline_error_code : uint8_t {
   leading_dimension_too_small,
   alignment_unfulfilled,  // a base address, leading dimension or batch stride breaks the promised alignment
   stride_out_of_range,    // 2^40 bytes or more
+  scale_mismatch,         // scales of other rows, columns or batches than their operand needs
   cluster_grid_divisibility,
   tensor_map,  // the driver refused a descriptor that satisfies every rule
   cuda,        // no driver, no device

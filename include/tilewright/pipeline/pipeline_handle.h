@@ -18,6 +18,19 @@ inline namespace TILEWRIGHT_MODE {
 template <class Handle>
 class Pipeline;
 
+namespace impl {
+
+/// Of the machine that this is compiled for.
+constexpr detail::EncodeFunction encoder() {
+#if defined(TILEWRIGHT_EMULATE)
+  return encode_for_emulator;
+#else
+  return encode_for_gpu;
+#endif
+}
+
+}  // namespace impl
+
 /// The device's side of a pipeline of a descriptor. One handle serves a whole grid, and any number of
 /// launches. What a path is made of: impl::PathPlan.
 template <class D, int Depth, class Tag, path P = path_of_v<D>>
@@ -43,6 +56,8 @@ class DevicePipeline {
   static constexpr bool uses_multicast = Config::kMulticast;
   static constexpr bool uses_multicast_a = Config::kLayoutA.shares > 1;
   static constexpr bool uses_multicast_b = Config::kLayoutB.shares > 1;
+  /// The tile of one block.
+  static constexpr Shape<D::size_operator::m, D::size_operator::n> block_shape{};
   /// Threads to launch: those that compute, and the warpgroup that brings operands.
   static constexpr uint32_t max_threads_per_block = D::max_threads_per_block + 128;
 
@@ -152,7 +167,7 @@ class DevicePipeline {
     const Facts& f = facts_of_v<D>;
     const detail::OperandRules rules{
         "B", f.b, f.b_arrangement, f.b_alignment, Config::kLayoutB, Loop::kBulkB, f.is_complex};
-    return detail::bind_second_operand(b, b2, rules, encoder(), params_);
+    return detail::bind_second_operand(b, b2, rules, impl::encoder(), params_);
   }
 
   static detail::OperandRules parts_of(detail::OperandRules rules, arrangement order) {
@@ -166,15 +181,7 @@ class DevicePipeline {
                                    const detail::OperandView& b, const detail::OperandRules& rules_b,
                                    typename Plan::Params& params) {
     const auto tile_k = static_cast<uint32_t>(facts_of_v<D>.k * facts_of_v<D>.split_parts());
-    return detail::bind_operands(a, rules_a, b, rules_b, tile_k, encoder(), params);
-  }
-
-  static constexpr detail::EncodeFunction encoder() {
-#if defined(TILEWRIGHT_EMULATE)
-    return encode_for_emulator;
-#else
-    return encode_for_gpu;
-#endif
+    return detail::bind_operands(a, rules_a, b, rules_b, tile_k, impl::encoder(), params);
   }
 
   typename Plan::Params params_;

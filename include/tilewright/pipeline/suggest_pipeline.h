@@ -18,6 +18,8 @@
 #include "tilewright/arch/launch.h"
 #include "tilewright/arch/occupancy.h"
 #include "tilewright/config.h"
+#include "tilewright/pipeline/block_scaled_binding.h"
+#include "tilewright/pipeline/block_scaled_pipeline.h"
 #include "tilewright/pipeline/pipeline_binding.h"
 #include "tilewright/pipeline/pipeline_handle.h"
 #include "tilewright/pipeline/shared_storage.h"
@@ -40,10 +42,11 @@ class Pipeline {
   /// The block to launch, the threads that bring operands included.
   static constexpr Extent3 get_block_dim() { return Handle::get_block_dim(); }
   static constexpr Extent3 get_cluster_dim() { return Handle::get_cluster_dim(); }
-  /// Tiles of the product along M and N.
+  /// Tiles of the product along M and N, of a block each.
   Extent3 get_tile_count() const {
-    return {(handle_.rows() + size_of_v_m<descriptor> - 1) / size_of_v_m<descriptor>,
-            (handle_.columns() + size_of_v_n<descriptor> - 1) / size_of_v_n<descriptor>, 1};
+    constexpr auto kRows = static_cast<uint32_t>(Handle::block_shape.rows),
+                   kColumns = static_cast<uint32_t>(Handle::block_shape.columns);
+    return {(handle_.rows() + kRows - 1) / kRows, (handle_.columns() + kColumns - 1) / kColumns, 1};
   }
   /// A block for each of them, padded to whole clusters: blocks past the edge take part in the loads and
   /// barriers of their cluster.
@@ -91,6 +94,14 @@ class Pipeline {
                                         blocks_per_cluster_of_v_n<descriptor>, raster, strip);
   }
 
+  /// The same tiles, handed out by cluster launch control: with persistent_config() a cluster for each.
+  schedule::ScheduledTiles make_controlled_schedule(uint32_t batches = 1,
+                                                    schedule::Raster raster = schedule::Raster::along_m,
+                                                    uint32_t strip = 8) const {
+    static_assert(path_of_v<descriptor> == path::tcgen05, "cluster launch control is for the path tcgen05");
+    return {make_schedule(batches, raster, strip), schedule::TileScheduler::cluster_launch_control};
+  }
+
   /// A launch of a kernel that calls run(): as many clusters of blocks as the device holds at once, and no
   /// more than `clusters` (0: those of the schedule). `scratch`: bytes of the epilogue. Errors: as
   /// arch::max_active_clusters.
@@ -110,6 +121,18 @@ class Pipeline {
     return config;
   }
 
+  /// The same for tiles that cluster launch control may hand out: then a cluster for each of them.
+  template <class... P>
+  Expected<arch::LaunchConfig> persistent_config(void (*kernel)(P...), const schedule::ScheduledTiles& tiles,
+                                                 uint32_t scratch = 0, void* stream = nullptr,
+                                                 uint32_t clusters = 0, const char* name = "kernel") const {
+    Expected<arch::LaunchConfig> config =
+        persistent_config(kernel, tiles.tiles, scratch, stream, clusters, name);
+    if (config && tiles.scheduler == schedule::TileScheduler::cluster_launch_control)
+      config->grid.x = get_cluster_dim().x * tiles.tiles.clusters_total;
+    return config;
+  }
+
   /// Points the pipeline at other tensors, of any extents. With RequiredMantissaBits they are split anew, on
   /// `stream` (a cudaStream_t, or an emulator::Machine*), over the parts of the tensors before. Errors: as
   /// suggest_pipeline; the pipeline is then as it was, or, where memory or a launch was refused, good for
@@ -118,6 +141,10 @@ class Pipeline {
   pipeline_status rebind(const A& a, const B& b, const Stream&... stream) {
     static_assert(sizeof...(Stream) <= 1, "rebind(A, B) or rebind(A, B, stream)");
     static_assert(Handle::products == 1, "Products<2>: rebind(A, B, B2)");
+    static_assert(
+        !facts_of_v<descriptor>.is_scaled(),
+        "BlockScale: the scales come after the operands: suggest_pipeline(A, B, scales of A, scales of "
+        "B), rebind(A, B, scales of A, scales of B)");
     check_tensors<A, B>();
     void* on = nullptr;
     if constexpr (Handle::Operands::kOwns) ((on = static_cast<void*>(stream)), ...);
@@ -138,6 +165,23 @@ class Pipeline {
     const pipeline_status second = handle.bind_second(detail::operand_view(b), detail::operand_view(b2));
     if (second) handle_ = handle;
     return second;
+  }
+
+  /// The same with BlockScale: `a_scales` has a row for each of A and a column for each vector of K,
+  /// `b_scales` a row for each column of B. Errors besides: scale_mismatch.
+  template <class A, class B, detail::AnyPackedScales ScalesA, detail::AnyPackedScales ScalesB,
+            class... Stream>
+  pipeline_status rebind(const A& a, const B& b, const ScalesA& a_scales, const ScalesB& b_scales,
+                         const Stream&...) {
+    static_assert(sizeof...(Stream) <= 1, "rebind(A, B, scales, scales) or with a stream");
+    constexpr Facts f = facts_of_v<descriptor>;
+    static_assert(f.is_scaled(), "scales belong to BlockScale");
+    static_assert(element_of_v<typename ScalesA::value_type> == f.scale &&
+                      element_of_v<typename ScalesB::value_type> == f.scale,
+                  "the scales are not of the type that BlockScale names");
+    check_tensors<A, B>();
+    return handle_.bind({detail::operand_view(a), f.block_format(f.a), a_scales},
+                        {detail::operand_view(b), f.block_format(f.b), b_scales});
   }
 
  private:
@@ -166,9 +210,9 @@ template <class D, class A, class B>
 constexpr Facts effective_facts() {
   Facts f = facts_of_v<D>;
   const auto reduce = [&](int alignment, int64_t ld, Element e) {
-    return ld == 0
-               ? alignment
-               : static_cast<int>(std::gcd<int64_t>(alignment, ld * bytes_of(e) * (f.is_complex ? 2 : 1)));
+    return ld == 0 ? alignment
+                   : static_cast<int>(std::gcd<int64_t>(alignment, ld * bytes_of(e) * (f.is_complex ? 2 : 1) /
+                                                                       (e == Element::e2m1 ? 2 : 1)));
   };
   f.a_alignment = reduce(f.a_alignment, detail::OperandTraits<A>::static_ld, f.a);
   f.b_alignment = reduce(f.b_alignment, detail::OperandTraits<B>::static_ld, f.b);
@@ -184,7 +228,7 @@ struct CheckPipeline {
                 "The tile is too large: not even one pipeline stage fits in shared memory (232448 bytes); "
                 "shrink the tile or lower the precision");
   static constexpr path built = too_large ? path::wgmma : promised;
-  static_assert(detail::CheckBuilt<built>::ok);
+  static_assert(detail::CheckBuilt<built, facts_of_v<D>.is_scaled()>::ok);
   static_assert(promised == path::none || first_broken_rule(promised, effective_facts<D, A, B>()) < 0,
                 "the leading dimension known at compile time breaks the alignment of 16 bytes that the path "
                 "needs; explain<D>(A, B) shows what is left");
@@ -208,8 +252,12 @@ struct CheckDepth {
 /// More: the second matrix B of Products<2>, a stream, or nothing.
 template <int Depth, class D, class Tag, class A, class B, class... More>
 auto make_checked(const A& a, const B& b, const More&... more) {
-  static_assert(std::is_same_v<Tag, internal_accumulator> || std::is_same_v<Tag, reusable_accumulator>,
-                "the accumulator is internal_accumulator or reusable_accumulator");
+  constexpr bool kScaled = path_of_v<D> == path::tcgen05;
+  static_assert(
+      std::is_same_v<Tag, internal_accumulator> ||
+          std::is_same_v<Tag, std::conditional_t<kScaled, single_accumulator, reusable_accumulator>>,
+      "the accumulator is internal_accumulator or reusable_accumulator, on the path tcgen05 "
+      "internal_accumulator or single_accumulator");
   using Made = Pipeline<DevicePipeline<D, Depth, Tag>>;
   Made pipeline;
   const pipeline_status status = pipeline.rebind(a, b, more...);
@@ -255,6 +303,23 @@ template <AnyDescription D, class Tag = internal_accumulator, class A, class B, 
           class... Stream>
 auto suggest_pipeline(const A& a, const B& b, const B2& b2, const Stream&... stream) {
   return suggest_pipeline<impl::PathPlan<D>::max_depth, D, Tag>(a, b, b2, stream...);
+}
+
+/// With BlockScale: the scales of A and of B, as PackedScales. Elements of e2m1 lie two to a byte; pointers
+/// to them are to the first byte, extents and leading dimensions in elements.
+template <int Depth, AnyDescription D, class Tag = internal_accumulator, class A, class B,
+          detail::AnyPackedScales ScalesA, detail::AnyPackedScales ScalesB, class... Stream>
+auto suggest_pipeline(const A& a, const B& b, const ScalesA& a_scales, const ScalesB& b_scales,
+                      const Stream&... stream) {
+  if constexpr (impl::CheckPipeline<D, A, B>::ok && impl::CheckDepth<Depth, D>::ok) {
+    return impl::make_checked<Depth, D, Tag>(a, b, a_scales, b_scales, stream...);
+  }
+}
+template <AnyDescription D, class Tag = internal_accumulator, class A, class B,
+          detail::AnyPackedScales ScalesA, detail::AnyPackedScales ScalesB, class... Stream>
+auto suggest_pipeline(const A& a, const B& b, const ScalesA& a_scales, const ScalesB& b_scales,
+                      const Stream&... stream) {
+  return suggest_pipeline<impl::PathPlan<D>::max_depth, D, Tag>(a, b, a_scales, b_scales, stream...);
 }
 
 /// explain<D>() for these tensors: with the alignment that their compile-time leading dimensions leave.

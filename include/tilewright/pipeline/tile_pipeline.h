@@ -30,6 +30,10 @@ namespace tilewright::blas {
 /// The accumulators live inside execute(functor), or in the kernel: get_accumulator(), execute(accumulator).
 struct internal_accumulator {};
 struct reusable_accumulator {};
+/// On the path tcgen05: one accumulator in tensor memory, so that the MMAs of a tile begin when the epilogue
+/// has read all of the one before. With internal_accumulator there are two, which share as few columns as the
+/// scales leave them.
+struct single_accumulator {};
 
 inline namespace TILEWRIGHT_MODE {
 namespace impl {

@@ -38,6 +38,16 @@ struct FastDivisor {
 /// Direction that varies fastest inside a strip.
 enum class Raster : uint8_t { along_m, along_n };
 
+/// How a persistent cluster comes by its next tile.
+enum class TileScheduler : uint8_t {
+  static_persistent,       // as many clusters as fit, each takes every so-many-th tile
+  cluster_launch_control,  // a cluster for each tile; one that runs takes over those that have not started
+};
+/// Requests under way or read by some roles of a cluster and not by others yet.
+inline constexpr uint32_t launch_answer_slots = 4;
+/// Shared memory for them: an answer of 16 bytes and two barriers each.
+inline constexpr uint32_t launch_answer_bytes = 32 * launch_answer_slots;
+
 /// Tile coordinates of one CTA, in tiles; batch index last.
 struct TileCoord {
   uint32_t m, n, batch;
@@ -104,6 +114,12 @@ struct TileSchedule {
     const bool down = raster == Raster::along_m;
     return {(down ? major : minor) * cluster_m + rank_m, (down ? minor : major) * cluster_n + rank_n, batch};
   }
+};
+
+/// Tiles, and who hands them out.
+struct ScheduledTiles {
+  TileSchedule tiles;
+  TileScheduler scheduler = TileScheduler::static_persistent;
 };
 
 }  // namespace tilewright::schedule

@@ -51,7 +51,8 @@ struct ClockModel {
   uint32_t load_latency = 600;
   /// From a bulk store to the first byte that it reads. [assumed]
   uint32_t store_latency = 200;
-  /// Of an atomic, or a load that acquires, in global memory. [paper]
+  /// Of an atomic, or a load that acquires, in global memory. [paper] A request of cluster launch control is
+  /// taken for one. [assumed]
   uint32_t l2_latency = 260;
 
   /// From the completion of a phase to the instruction after a wait for it, of a named barrier too. [assumed]

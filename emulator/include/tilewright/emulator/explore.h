@@ -24,22 +24,26 @@ struct ExploreOptions {
   uint64_t max_executions = 10000;  // those that are cut included
   /// Also every order of arrivals (and bytes) within a phase of an mbarrier, which add up to the same.
   bool every_order_of_arrivals = false;
+  /// Steps are those of a warp, not of the threads of a warpgroup that have one role (name_role). More of
+  /// them; more executions only where warps are not ordered.
+  bool each_warp = false;
 };
 
 /// Runs a kernel again and again, until every order of its barrier events has been seen up to equivalence, or
 /// until `max_executions`. `run` launches it with the options that it is given (schedule and explorer are
 /// set), from the same memory contents each time.
 ///
-/// Steps: what the threads of a warpgroup do up to the next operation on an mbarrier, and the execution of an
-/// asynchronous operation. Threads of a warpgroup that are at the same operation make it together, arrivals
-/// before waits; a wait is a step only once its phase has completed. Two steps are dependent when both touch
-/// an mbarrier, unless both wait, or both arrive (or bring bytes) in the same phase. Of each set of
-/// executions that differ in the order of independent steps alone, one is run (dynamic partial-order
-/// reduction with sleep sets). Everything else that steps touch is memory and registers, and the machine
-/// reports two accesses to those that nothing orders, in whatever order they came. So a complete exploration
-/// without a report means: no report in any order of these steps.
+/// Steps: what the threads of a warpgroup that have one role (name_role) do up to the next operation on an
+/// mbarrier, or with `each_warp` those of a warp, and the execution of an asynchronous operation. Threads
+/// that step together make the operation at which they are at once, arrivals before waits; a wait is a step
+/// only once its phase has completed. Two steps are dependent when both touch an mbarrier, unless both wait,
+/// or both arrive (or bring bytes) in the same phase. Of each set of executions that differ in the order of
+/// independent steps alone, one is run (dynamic partial-order reduction with sleep sets). Everything else
+/// that steps touch is memory and registers, and the machine reports two accesses to those that nothing
+/// orders, in whatever order they came. So a complete exploration without a report means: no report in any
+/// order of these steps.
 ///
-/// Not covered: orders among the threads of a warpgroup, the answers to polls, orders between clusters.
+/// Not covered: orders among the threads that step together, the answers to polls, orders between clusters.
 Expected<ExploreResult> explore(MachineOptions options,
                                 const std::function<Expected<LaunchResult>(const MachineOptions&)>& run,
                                 ExploreOptions limits = {});

@@ -75,6 +75,8 @@ enum class Op : uint8_t {
   atomic,
   grid_dependency_wait,
   launch_dependents,
+  cluster_launch_try_cancel,
+  cluster_launch_query,
   count_,
 };
 

@@ -174,4 +174,10 @@ uint64_t atomic(void* address, uint64_t operand, uint64_t compare, AtomicType ty
 void grid_dependency_wait();
 void launch_dependents();
 
+// ---- cluster launch control. A request takes a cluster of the grid that has not started; its answer is 16
+// bytes.
+void cluster_launch_try_cancel(uint32_t response, uint32_t bar, bool multicast);
+bool cluster_launch_is_canceled(const void* response);
+Index3 cluster_launch_first_block(const void* response);
+
 }  // namespace tilewright::emulator

@@ -49,7 +49,8 @@ struct MachineOptions {
   /// Set by explore() (explore.h): who decides what comes next, in place of `schedule`.
   Explorer* explorer = nullptr;
   /// Number of multiprocessors that the machine claims to have. Kernels ask for it; under `timed` it is how
-  /// many CTAs (of a kernel that has a multiprocessor for each) run at a time.
+  /// many CTAs (of a kernel that has a multiprocessor for each) run at a time; and as many are taken to have
+  /// started when a kernel asks for clusters that have not (cluster launch control).
   uint32_t multiprocessors = 132;
   /// Under `timed`: whose rates the machine has.
   Chip chip = Chip::sm_90a;
@@ -65,6 +66,8 @@ struct Statistics {
   /// Scheduling decisions with more than one possible answer.
   uint64_t interleavings = 0;
   uint64_t clusters = 0;
+  /// Clusters that never started, because another one took their work (cluster launch control).
+  uint64_t clusters_canceled = 0;
   /// Bytes that TMA and bulk copies wrote to shared and to global memory.
   uint64_t bytes_loaded = 0, bytes_stored = 0;
   /// The largest number of phases that one mbarrier completed (how often a ring wrapped).

@@ -51,6 +51,9 @@ enum class ReportKind : uint8_t {
   cluster_barrier,
   multicast_mask,
 
+  // cluster launch control: what was no response, or no longer allowed to ask
+  launch_control,
+
   // addresses
   misaligned,
   descriptor,

@@ -55,6 +55,7 @@ struct RefuseDuplicate {
   static_assert(!Twice || Kind != K::mantissa_bits, "the operator RequiredMantissaBits is given twice");
   static_assert(!Twice || Kind != K::split_into, "the operator SplitInto is given twice");
   static_assert(!Twice || Kind != K::products, "the operator Products is given twice");
+  static_assert(!Twice || Kind != K::block_scale, "the operator BlockScale is given twice");
   static_assert(!Twice || Kind != K::require_path, "the operator RequirePath is given twice");
   static_assert(!Twice || Kind != K::allow_paths, "the operator AllowPaths is given twice");
 };

@@ -6,7 +6,9 @@
 #include <type_traits>
 
 #include "tilewright/config.h"
+#include "tilewright/numeric/e8m0.h"
 #include "tilewright/numeric/float16.h"
+#include "tilewright/numeric/float4.h"
 #include "tilewright/numeric/float8.h"
 #include "tilewright/numeric/tf32.h"
 
@@ -15,6 +17,8 @@ struct __half;
 struct __nv_bfloat16;
 struct __nv_fp8_e4m3;
 struct __nv_fp8_e5m2;
+struct __nv_fp4_e2m1;
+struct __nv_fp8_e8m0;
 
 namespace tilewright::blas {
 
@@ -61,6 +65,8 @@ enum class Element : uint8_t {
   bf16,
   e4m3,
   e5m2,
+  e2m1,  // two to a byte
+  e8m0,  // scales
   s8,
   u8,
   s16,
@@ -73,12 +79,13 @@ enum class Element : uint8_t {
 };
 
 constexpr const char* name_of(Element e) {
-  constexpr const char* kNames[] = {"none", "f64", "f32", "tf32", "f16", "bf16", "e4m3", "e5m2",        "s8",
-                                    "u8",   "s16", "u16", "s32",  "u32", "s64",  "u64",  "another type"};
+  constexpr const char* kNames[] = {"none", "f64",  "f32",  "tf32", "f16",         "bf16", "e4m3",
+                                    "e5m2", "e2m1", "e8m0", "s8",   "u8",          "s16",  "u16",
+                                    "s32",  "u32",  "s64",  "u64",  "another type"};
   return kNames[static_cast<size_t>(e)];
 }
 
-/// Bytes of one element.
+/// Bytes of one element, of a pair of e2m1.
 constexpr int bytes_of(Element e) {
   switch (e) {
     case Element::f64:
@@ -134,6 +141,14 @@ template <>
 struct ElementOf<e5m2> : ElementEntry<Element::e5m2, e5m2> {};
 template <>
 struct ElementOf<::__nv_fp8_e5m2> : ElementEntry<Element::e5m2, e5m2> {};
+template <>
+struct ElementOf<e2m1> : ElementEntry<Element::e2m1, e2m1> {};
+template <>
+struct ElementOf<::__nv_fp4_e2m1> : ElementEntry<Element::e2m1, e2m1> {};
+template <>
+struct ElementOf<e8m0> : ElementEntry<Element::e8m0, e8m0> {};
+template <>
+struct ElementOf<::__nv_fp8_e8m0> : ElementEntry<Element::e8m0, e8m0> {};
 template <>
 struct ElementOf<int8_t> : ElementEntry<Element::s8, int8_t> {};
 template <>

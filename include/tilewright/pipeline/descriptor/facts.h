@@ -6,6 +6,7 @@
 #include "tilewright/mainloop/mma_sync_plan.h"
 #include "tilewright/mainloop/simt_tile_plan.h"
 #include "tilewright/mainloop/wgmma_tile_layout.h"
+#include "tilewright/numeric/block_format.h"
 #include "tilewright/pipeline/descriptor/description.h"
 
 namespace tilewright::blas {
@@ -32,8 +33,19 @@ struct Facts {
   int mantissa_bits = 0;
   Element split_into = Element::tf32;  // with mantissa_bits
   int products = 1;                    // matrices B
+  int scale_vector = 0;                // elements that share a scale; 0: no BlockScale
+  Element scale = Element::none;
   path required = path::none;
   uint32_t allowed = (1u << path_count) - 1;
+
+  constexpr bool is_scaled() const { return scale_vector != 0; }
+  /// With BlockScale: the format of A or B by its element.
+  constexpr BlockFormat block_format(Element e) const {
+    if (e == Element::e2m1) return scale_vector == 16 ? BlockFormat::nvfp4 : BlockFormat::mxfp4;
+    return e == Element::e5m2 ? BlockFormat::mxfp8_e5m2 : BlockFormat::mxfp8;
+  }
+  /// The K tile of two formats: 128 bytes as it lies in shared memory, where only FP4 x FP4 is packed.
+  constexpr int scaled_tile_k() const { return a == Element::e2m1 && b == Element::e2m1 ? 256 : 128; }
 
   /// K is the contiguous index of A, of B.
   constexpr bool k_major_a() const { return a_arrangement == row_major; }
@@ -143,13 +155,18 @@ constexpr Facts make_facts() {
     f.mantissa_bits = D::template find<K::mantissa_bits>::value;
   if constexpr (D::template has<K::split_into>) f.split_into = D::template find<K::split_into>::element;
   if constexpr (D::template has<K::products>) f.products = D::template find<K::products>::value;
+  if constexpr (D::template has<K::block_scale>) {
+    using Given = typename D::template find<K::block_scale>;
+    f.scale_vector = Given::vector;
+    f.scale = element_of_v<typename Given::scale_type>;
+  }
   if constexpr (D::template has<K::accumulation>) {
     f.interval = D::template find<K::accumulation>::interval;
   } else if (f.is_split()) {
     // Every 4 MMAs, or as near as whole groups of a K tile come to that.
     const int mmas = f.k * f.stage_bytes_a() / 32;
     for (f.interval = mmas < 4 ? mmas : 4; f.interval > 1 && mmas % f.interval != 0;) --f.interval;
-  } else if (is_float8(f.a) && is_float8(f.b) && f.c == Element::f32) {
+  } else if (is_float8(f.a) && is_float8(f.b) && f.c == Element::f32 && !f.is_scaled()) {
     f.interval = 4;
   }
   if constexpr (D::template has<K::require_path>) f.required = D::template find<K::require_path>::value;

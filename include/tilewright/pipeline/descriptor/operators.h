@@ -55,6 +55,7 @@ enum class OperatorKind : uint8_t {
   mantissa_bits,
   split_into,
   products,
+  block_scale,
   require_path,
   allow_paths,
 };
@@ -83,9 +84,11 @@ struct Size : detail::Operator<detail::OperatorKind::size> {
 /// (__half, __nv_bfloat16, __nv_fp8_e4m3, __nv_fp8_e5m2) and ours (f16, bf16, e4m3, e5m2) are the same.
 template <class A, class B = A, class C = A>
 struct Precision : detail::Operator<detail::OperatorKind::precision> {
-  static_assert(element_of_v<A> != Element::other && element_of_v<B> != Element::other,
-                "Precision: A and B are f16, bf16, tf32, e4m3, e5m2, float, double or an integer of 8 to 64 "
-                "bits");
+  static_assert(
+      element_of_v<A> != Element::other && element_of_v<B> != Element::other &&
+          element_of_v<A> != Element::e8m0 && element_of_v<B> != Element::e8m0,
+      "Precision: A and B are f16, bf16, tf32, e4m3, e5m2, e2m1, float, double or an integer of 8 to "
+      "64 bits");
   static_assert(is_accumulator(element_of_v<C>),
                 "Precision: products accumulate in f16 (__half), float, double or an integer of 32 or 64 "
                 "bits; bf16, tf32 and 8-bit types are no accumulators");
@@ -219,6 +222,18 @@ template <int N>
 struct Products : detail::Operator<detail::OperatorKind::products> {
   static_assert(N == 1 || N == 2, "Products: 1 or 2");
   static constexpr int value = N;
+};
+
+/// Every Vector neighbours along K of A, and of B, are multiplied with a scale of their own, of this type:
+/// <32, e8m0> is mxfp8 and mxfp4, <16, e4m3> of e2m1 is nvfp4. The scales go to suggest_pipeline with A and
+/// B, as PackedScales. Size is then the tile of a pair of blocks, half of its rows in each.
+template <int Vector, class ScaleType>
+struct BlockScale : detail::Operator<detail::OperatorKind::block_scale> {
+  static_assert(Vector == 16 || Vector == 32, "BlockScale: a scale belongs to 16 or to 32 elements");
+  static_assert(element_of_v<ScaleType> == Element::e8m0 || element_of_v<ScaleType> == Element::e4m3,
+                "BlockScale: scales are e8m0 or e4m3");
+  static constexpr int vector = Vector;
+  using scale_type = canonical_t<ScaleType>;
 };
 
 /// The descriptor runs on this path or does not compile; the message names the rule that is broken.

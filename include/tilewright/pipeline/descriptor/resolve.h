@@ -27,6 +27,16 @@ struct CheckComplete {
                 "SplitInto belongs to RequiredMantissaBits, which is not there");
   static_assert(f.mantissa_bits <= 23 || f.c != Element::f32,
                 "RequiredMantissaBits: float has 23 bits; ask for more of double");
+  static constexpr bool scaled_elements =
+      is_scaled_element(f.a) && is_scaled_element(f.b) && f.c == Element::f32 && !f.is_complex;
+  static_assert(
+      !f.has_precision || !f.is_scaled() || scaled_elements,
+      "BlockScale contradicts Precision: scales belong to e4m3, e5m2 or e2m1 with float accumulators");
+  static_assert(f.is_scaled() || (f.a != Element::e2m1 && f.b != Element::e2m1),
+                "Precision of e2m1 needs BlockScale<vector, type>()");
+  static_assert(!f.is_scaled() || f.interval == 0,
+                "BlockScale contradicts Accumulation<promoted<n>>(): tensor memory sums in FP32");
+  static_assert(!f.is_scaled() || f.mantissa_bits == 0, "BlockScale contradicts RequiredMantissaBits");
   static constexpr bool ok = true;
 };
 
@@ -52,9 +62,9 @@ struct CheckRequired {
 };
 
 /// The path is one that kernels exist for.
-template <path P>
+template <path P, bool Scaled = false>
 struct CheckBuilt {
-  static_assert(P != path::tcgen05,
+  static_assert(P != path::tcgen05 || Scaled,
                 "the descriptor resolves to the path tcgen05 (dense, SM<1000>), which is not built yet; "
                 "explain<D>() lists what each path needs");
   static_assert(P != path::none,

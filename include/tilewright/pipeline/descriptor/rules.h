@@ -25,6 +25,18 @@ constexpr bool mma_sync_multiplies(Element a, Element b, Element c, int sm) {
   return wgmma_multiplies(a, b, c);
 }
 
+/// Products of elements with scales that tcgen05 has.
+constexpr bool is_scaled_element(Element e) { return is_float8(e) || e == Element::e2m1; }
+constexpr bool tcgen05_multiplies(const Facts& f) {
+  if (!f.is_scaled()) return wgmma_multiplies(f.a, f.b, f.c);
+  return is_scaled_element(f.a) && is_scaled_element(f.b) && f.c == Element::f32;
+}
+/// Scales that go with them: of four bits also 16 elements to an e4m3.
+constexpr bool has_scales_for(const Facts& f) {
+  if (!f.is_scaled() || (f.scale_vector == 32 && f.scale == Element::e8m0)) return true;
+  return f.scale_vector == 16 && f.scale == Element::e4m3 && f.a == Element::e2m1 && f.b == Element::e2m1;
+}
+
 constexpr bool is_block_of_warpgroups(int threads) {
   return threads == 128 || threads == 256 || threads == 512 || threads == 1024;
 }
@@ -59,6 +71,8 @@ constexpr bool shares_all(const Facts& f) {
   X(wgmma, "wgmma.pipeline", "WithPipeline()", f.with_pipeline, "no WithPipeline()")                          \
   X(wgmma, "wgmma.streaming", "EnableInputStreaming()", f.input_streaming, "no EnableInputStreaming()")       \
   X(wgmma, "wgmma.arch", "SM<900, arch_specific>()", f.sm == 900 && f.modifier == arch_specific, sm_text(f))  \
+  X(wgmma, "wgmma.block_scale", "no BlockScale: only sm_100a multiplies scales", !f.is_scaled(),                \
+    block_scale_text(f))                                                                                      \
   X(wgmma, "wgmma.type", "Type<type::real>()", !f.is_complex, "Type<type::complex>()")                        \
   X(wgmma, "wgmma.mantissa_bits", "RequiredMantissaBits only of float (1 to 23): FP64 is native on mma_sync", \
     f.mantissa_bits == 0 || f.is_split(),                                                                     \
@@ -119,13 +133,29 @@ constexpr bool shares_all(const Facts& f) {
   X(tcgen05, "tcgen05.type", "Type<type::real>()", !f.is_complex, "Type<type::complex>()")                    \
   X(tcgen05, "tcgen05.precision",                                                                             \
     "f16 with f16 or f32 accumulators, bf16 with f32, tf32 with f32, s8 and u8 with s32, e4m3 and e5m2 in "   \
-    "any pairing with f16 or f32",                                                                            \
-    detail::wgmma_multiplies(f.a, f.b, f.c), precision_text(f))                                               \
+    "any pairing with f16 or f32; with BlockScale e4m3, e5m2 and e2m1 in any pairing with f32",               \
+    detail::tcgen05_multiplies(f), precision_text(f))                                                         \
+  X(tcgen05, "tcgen05.block_scale",                                                                           \
+    "BlockScale<32, e8m0>(), or of e2m1 x e2m1 also <16, e4m3>", detail::has_scales_for(f),                   \
+    block_scale_text(f))                                                                                      \
   X(tcgen05, "tcgen05.alignment", "A and B aligned to 16 bytes", f.a_alignment == 16 && f.b_alignment == 16,  \
     alignment_text(f))                                                                                        \
+  X(tcgen05, "tcgen05.arrangement", "with BlockScale: K-major operands (row_major A, col_major B)",           \
+    !f.is_scaled() || (f.k_major_a() && f.k_major_b()), arrangement_text(f))                                  \
+  X(tcgen05, "tcgen05.tile",                                                                                  \
+    "with BlockScale: Size<256, 256, 128>() for a pair of blocks, of e2m1 x e2m1 Size<256, 256, 256>()",      \
+    !f.is_scaled() || (f.m == 256 && f.n == 256 && f.k == f.scaled_tile_k()), tile_text(f))                   \
+  X(tcgen05, "tcgen05.cluster", "with BlockScale: BlocksPerCluster<2, 1>()",                                  \
+    !f.is_scaled() || (f.cluster_m == 2 && f.cluster_n == 1), cluster_text(f))                                \
+  X(tcgen05, "tcgen05.block_dim", "with BlockScale: BlockDim of 128 threads, which read tensor memory",       \
+    !f.is_scaled() || f.threads == 128, threads_text(f))                                                      \
+  X(tcgen05, "tcgen05.products", "one product with BlockScale", !f.is_scaled() || f.products == 1,            \
+    "Products<" + std::to_string(f.products) + ">()")                                                         \
                                                                                                               \
   X(mma_sync, "mma_sync.pipeline", "WithPipeline()", f.with_pipeline, "no WithPipeline()")                    \
   X(mma_sync, "mma_sync.arch", "SM<800>() or later", f.sm >= 800, sm_text(f))                                 \
+  X(mma_sync, "mma_sync.block_scale", "no BlockScale: only sm_100a multiplies scales", !f.is_scaled(),          \
+    block_scale_text(f))                                                                                      \
   X(mma_sync, "mma_sync.precision",                                                                           \
     "f16 with f16 or f32 accumulators, bf16 with f32, tf32 with f32, s8 and u8 with s32, e4m3 and e5m2 in "   \
     "any pairing with f16 or f32 from SM<890> on, double; float is FP32 and never multiplied as TF32",        \
@@ -165,6 +195,8 @@ constexpr bool shares_all(const Facts& f) {
                                                                                                               \
   X(simt, "simt.pipeline", "WithPipeline()", f.with_pipeline, "no WithPipeline()")                            \
   X(simt, "simt.arch", "SM<900, arch_specific>()", f.sm == 900 && f.modifier == arch_specific, sm_text(f))    \
+  X(simt, "simt.block_scale", "no BlockScale: only sm_100a multiplies scales", !f.is_scaled(),          \
+    block_scale_text(f))                                                                                      \
   X(simt, "simt.precision", "float inputs with float accumulators",                                           \
     f.a == Element::f32 && f.b == Element::f32 && f.c == Element::f32, precision_text(f))                     \
   X(simt, "simt.mantissa_bits", "no RequiredMantissaBits: FP32 arithmetic has 23 of its own",                 \
@@ -219,7 +251,9 @@ constexpr int first_broken_rule(path p, const Facts& f) {
 
 /// Whether kernels of a path exist in this version. A descriptor may resolve to one that is not built: its
 /// pipeline then does not compile, and nothing else runs in its place.
-constexpr bool is_path_built(path p) { return p == path::wgmma || p == path::mma_sync || p == path::simt; }
+constexpr bool is_path_built(path p, bool scaled = false) {
+  return p == path::wgmma || p == path::mma_sync || p == path::simt || (p == path::tcgen05 && scaled);
+}
 
 /// The path that carries a descriptor out: the first allowed one whose rules all hold.
 constexpr path choose_path(const Facts& f) {

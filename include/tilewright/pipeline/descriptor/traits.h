@@ -75,6 +75,21 @@ inline constexpr int promotion_interval_of_v = facts_of_v<D>.interval;
 template <AnyDescription D>
 inline constexpr int required_mantissa_bits_of_v = facts_of_v<D>.mantissa_bits;
 
+/// BlockScale: whether it is there, the elements that share a scale (0 without) and the type of scales
+/// (void).
+template <AnyDescription D>
+inline constexpr bool has_block_scale_v = facts_of_v<D>.is_scaled();
+template <AnyDescription D>
+inline constexpr int scale_vector_of_v = facts_of_v<D>.scale_vector;
+namespace detail {
+struct NoBlockScale {
+  using scale_type = void;
+};
+}  // namespace detail
+template <AnyDescription D>
+using scale_type_of = typename detail::Plain<D>::template find<detail::OperatorKind::block_scale,
+                                                               detail::NoBlockScale>::scale_type;
+
 /// Whether the operator is there, and whether it means anything: not for one block, nor without a pipeline.
 template <AnyDescription D>
 inline constexpr bool has_blocks_per_cluster_v =

@@ -1,0 +1,85 @@
+// Rows of the table of planted faults of the block-scaled kernels, and the words that they are made of.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/block_scale/kernel_case.h"
+
+namespace tilewright::fault_rows {
+
+using emulator::FaultSpec;
+using emulator::Op;
+using Kind = emulator::ReportKind;
+
+// The same race may be found by the one who reads or by the one who writes.
+struct PlantedFault {
+  const char* name;
+  FaultSpec fault;
+  std::vector<Kind> kinds;               // the first report is one of these
+  std::vector<std::string> places = {};  // at one of these; empty: not looked at
+  int64_t k_tiles = 1;
+  bool overlap = true;
+  bool launch_control = false;
+};
+
+inline std::ostream& operator<<(std::ostream& out, const PlantedFault& row) { return out << row.name; }
+
+// ---- words of the table
+
+inline FaultSpec skip(Op op, const char* place = "", const char* role = "") {
+  return {.op = op, .place = place, .role = role};
+}
+inline FaultSpec flip(const char* place, const char* role) {
+  return {.op = Op::mbarrier_wait, .place = place, .role = role, .action = FaultSpec::Action::flip_parity};
+}
+inline FaultSpec add(int64_t value, FaultSpec fault) {
+  fault.action = FaultSpec::Action::add;
+  fault.value = value;
+  return fault;
+}
+inline FaultSpec become(int64_t value, FaultSpec fault) {
+  fault.action = FaultSpec::Action::replace;
+  fault.value = value;
+  return fault;
+}
+inline FaultSpec mask(FaultSpec fault) {
+  fault.on_mask = true;
+  return fault;
+}
+inline FaultSpec second(FaultSpec fault) {
+  fault.on_second = true;
+  return fault;
+}
+inline FaultSpec nth(uint32_t n, FaultSpec fault) {
+  fault.occurrence = FaultSpec::Occurrence::only_nth;
+  fault.nth = n;
+  return fault;
+}
+inline FaultSpec from(uint32_t n, FaultSpec fault) {
+  fault.occurrence = FaultSpec::Occurrence::from_nth;
+  fault.nth = n;
+  return fault;
+}
+inline FaultSpec cta(int rank, FaultSpec fault) {
+  fault.cta_rank = rank;
+  return fault;
+}
+inline FaultSpec thread(int index, FaultSpec fault) {
+  fault.thread = index;
+  return fault;
+}
+
+inline constexpr int kMmaThread = 128;
+inline constexpr int64_t kOtherCta = 1 << 24;  // from a cluster address of CTA 0 to that of CTA 1
+inline constexpr const char *kLoad = "load", *kMma = "mma", *kEpilogue = "epilogue";
+inline constexpr const char *kReady = "accumulator ready", *kEmpty = "accumulator empty",
+                            *kShared = "shared columns";
+inline const std::vector<std::string> kColumns = {"shared columns", "left accumulator", "right accumulator"};
+
+/// Of the tiles that cluster launch control hands out.
+std::vector<PlantedFault> faults_of_launch_control();
+
+}  // namespace tilewright::fault_rows
