@@ -22,15 +22,13 @@ struct InTwoPieces {
     using Held = typename Accumulator::held_type;
 
     const InTwoPieces& epilogue;
-    schedule::TileCoord tile{};
     typename Accumulator::fragment_type packed{};
 
-    TILEWRIGHT_DEVICE void pack(Accumulator& accumulator, schedule::TileCoord coord) {
-      tile = coord;
+    TILEWRIGHT_DEVICE void pack(Accumulator& accumulator, schedule::TileCoord) {
       accumulator.for_each_result([&](int i, Coord, auto value) { packed[i] = value + value; });
     }
     template <int Piece>
-    TILEWRIGHT_DEVICE void store() {
+    TILEWRIGHT_DEVICE void store(schedule::TileCoord tile) {
       const auto view = get_tile(epilogue.out, D::c_shape, tile.m, tile.n, tile.batch);
       packed.for_each([&](int i, auto value) {
         const Coord first = Held::first(i / Held::part_size);

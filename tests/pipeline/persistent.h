@@ -26,8 +26,40 @@ TEST_F(PipelineRun, two_phases_with_few_k_tiles) {
 TEST_F(PipelineRun, stores_in_the_shadow_of_the_next_tile) {
   check_run<Wide, 4, bf16, true>(300, 520, 700, 1, 1);
 }
-TEST_F(PipelineRun, promoted_tiles) {
-  check_run<Tile<e4m3, e4m3, float, 128, 256, 128, 256>, 3, bf16, true>(256, 264, 512, 1, 1);
+// ---- promoted tiles: pieces are stored under the first group and under the fourth K tile, parts are packed
+// one by one under the last one. All numbers of K tiles around these, with several tiles a block.
+template <int M, int N, int K, int Threads, int Interval>
+using Promoted = Tile<e4m3, e4m3, float, M, N, K, Threads, Accumulation<promoted<Interval>>>;
+
+TEST_F(PipelineRun, promoted_tiles_of_two_parts) {
+  for (const int64_t k : {0, 16, 128, 144, 384, 512, 528, 704})
+    check_run<Promoted<64, 256, 128, 128, 4>, 3, bf16, true>(130, 264, k, 1, 1);
+}
+TEST_F(PipelineRun, promoted_tiles_in_a_ring_of_one_stage) {
+  for (const int64_t k : {16, 256, 704})
+    check_run<Promoted<64, 256, 128, 128, 4>, 1, f16, true>(130, 264, k, 1, 1);
+}
+TEST_F(PipelineRun, promoted_tiles_of_two_warpgroups) {
+  check_run<Promoted<128, 256, 128, 256, 4>, 3, bf16, true>(256, 264, 512, 2, 1);
+}
+TEST_F(PipelineRun, promoted_tiles_in_clusters) {
+  check_run<Tile<e4m3, e4m3, float, 128, 128, 128, 256, BlocksPerCluster<2, 1>>, 2, f16, true>(500, 136, 656,
+                                                                                               1, 1);
+}
+TEST_F(PipelineRun, promoted_tiles_of_groups_in_a_k_tile) {
+  for (const int64_t k : {16, 144, 704})
+    check_run<Promoted<64, 64, 128, 128, 1>, 3, bf16, true>(130, 72, k, 1, 1);
+}
+TEST_F(PipelineRun, promoted_tiles_of_groups_of_k_tiles) {
+  for (const int64_t k : {16, 64, 80, 640})
+    check_run<Promoted<64, 64, 64, 128, 4>, 3, float, true>(130, 72, k, 1, 1);
+}
+TEST_F(PipelineRun, promoted_tiles_whose_results_do_not_fit_beside_them) {
+  check_run<Promoted<64, 256, 128, 128, 4>, 3, float, true>(130, 264, 528, 1, 1);
+}
+TEST_F(PipelineRun, promoted_bf16) {
+  check_run<Tile<bf16, bf16, float, 64, 256, 64, 128, Accumulation<promoted<4>>>, 3, bf16, true>(130, 264,
+                                                                                                 352, 1, 1);
 }
 TEST_F(PipelineRun, integers_keep_a_part_of_their_results_for_the_next_tile) {
   check_run<Tile<int8_t, int8_t, int32_t, 128, 256, 128, 256>, 3, int32_t, true>(260, 264, 1300, 1, 1);

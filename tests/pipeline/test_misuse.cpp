@@ -66,6 +66,27 @@ void second_read(Out out, const Handle pipeline) {
 }
 TEST(PipelineMisuse, a_second_read) { expect_misuse(second_read, "accumulator.second_read"); }
 
+// A tile of two parts: the second is read where the first is due.
+using TwoParts = Tile<bf16, bf16, float, 128, 64, 64>;
+template <class PartsHandle>
+void second_part_first(Out, const PartsHandle pipeline) {
+  TILEWRIGHT_SHARED(shared, PartsHandle::buffer_alignment());
+  auto tile = pipeline.get_tile(shared, 0, 0);
+  tile.execute(
+      [&](auto& accumulator) { accumulator.template for_each_result_of_part<1>([](int, Coord, float) {}); });
+}
+TEST(PipelineMisuse, parts_out_of_order) {
+  OneTile<> tile;
+  const auto p = *suggest_pipeline<2, TwoParts>(tile.a.const_tensor(), tile.b.const_tensor());
+  using PartsHandle = std::decay_t<decltype(p.get_device_handle())>;
+  EXPECT_TRUE(arch::launch(second_part_first<PartsHandle>, p.launch_config({1, 1, 1}), tile.out(),
+                           p.get_device_handle()));
+  const auto& reports = Machine::default_machine().last_result().reports;
+  ASSERT_FALSE(reports.empty());
+  EXPECT_EQ(reports[0].kind, ReportKind::api_misuse) << reports[0].message;
+  EXPECT_EQ(reports[0].place, "accumulator.part_order") << reports[0].message;
+}
+
 void nothing_read(Out, const Handle pipeline) {
   TILEWRIGHT_SHARED(shared, Handle::buffer_alignment());
   auto tile = pipeline.get_tile(shared, 0, 0);
@@ -195,6 +216,11 @@ TEST(PipelineSchedules, promoted_tiles_with_reallocated_registers_are_clean_unde
 
 TEST(PipelineSchedules, stores_in_the_shadow_of_the_next_tile_are_clean_under_all_of_them) {
   under_schedules([] { check_run<D, 3, bf16, true>(130, 136, 700, 1, 1); });
+}
+
+TEST(PipelineSchedules, promoted_tiles_packed_part_by_part_are_clean_under_all_of_them) {
+  using Promoted = Tile<e4m3, e4m3, float, 64, 256, 128, 128>;
+  under_schedules([] { check_run<Promoted, 2, bf16, true>(130, 264, 656, 1, 1); });
 }
 
 TEST(PipelineSchedules, clusters_that_multicast_are_clean_under_all_of_them) {

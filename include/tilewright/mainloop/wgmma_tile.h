@@ -3,7 +3,8 @@
 //
 // A consumer releases the stage before last and waits for the next one while its MMAs run. Where the sum is
 // promoted, every group of MMAs accumulates in a temporary that all parts of a warpgroup share, and which is
-// then added to the main accumulators in FP32.
+// then added to the main accumulators in FP32; the first group of a sum goes straight into those. Between two
+// groups of a warpgroup stand only the additions, which the MMAs of the other warpgroup cover.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +20,22 @@ namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
 namespace mainloop {
 
-/// Nothing to do while MMAs run.
+/// Nothing to do while MMAs run. What a shadow has:
+///   run(K tile)      tensor core's sums: the MMAs of that K tile run
+///   first_group()    promoted sums: the first group runs; the temporary is not in use yet
+///   kStoresLater     and whether it has work for
+///   store_later()    once, before the long loop: the MMAs of a later K tile run, if there are so many
+///   kPacksParts      and whether it takes the results part by part:
+///   pack_part<P>()   part P is complete; MMAs of part P + 1 run, unless it is the last part or the sum is
+///   one
+///                    of a single group
 struct NoShadow {
+  static constexpr bool kStoresLater = false, kPacksParts = false;
   TILEWRIGHT_DEVICE void run(uint32_t) {}
+  TILEWRIGHT_DEVICE void first_group() {}
 };
 
-/// The consumers' half. A `shadow` gets control once in each K tile, while its MMAs run: run(K tile).
+/// The consumers' half. A `shadow` gets control while MMAs run.
 template <class Config>
 struct WgmmaTile {
   using Fragment = typename Config::Fragment;
@@ -41,14 +52,16 @@ struct WgmmaTile {
   TILEWRIGHT_DEVICE void multiply(Fragment& acc, const Ring& ring, const Releaser& releaser, RingPosition& at,
                                   uint32_t k_tiles, bool accumulate, Shadow& shadow) const {
     if (k_tiles == 0) {
+      if constexpr (Config::kInterval != 0) shadow.first_group();
+      if constexpr (Shadow::kStoresLater) shadow.store_later();
       if (!accumulate) clear(acc);
+      if constexpr (Shadow::kPacksParts) pack_parts(shadow);
       return;
     }
     const Descriptors descriptors(stages);
     ring.wait(at);
     if constexpr (Config::kInterval != 0) {
-      if (!accumulate) clear(acc);
-      multiply_promoted(acc, descriptors, ring, releaser, at, k_tiles, shadow);
+      multiply_promoted(acc, descriptors, ring, releaser, at, k_tiles, accumulate, shadow);
     } else if (accumulate) {
       multiply_fast<false>(acc, descriptors, ring, releaser, at, k_tiles, shadow);
     } else {
@@ -79,9 +92,9 @@ struct WgmmaTile {
     }
   };
 
-  /// MMAs [first, first + Count) of one K tile for one part; the first one adds to `d` when `accumulate`. Of
-  /// split operands all three products, the small ones first.
-  template <int Count>
+  /// MMAs [first, first + Count) of one K tile for one part; the first one adds to `d` when `accumulate`.
+  /// Overwrite: it does not look at `d`. Of split operands all three products, the small ones first.
+  template <int Count, bool Overwrite = false>
   TILEWRIGHT_DEVICE static void issue(Register (&d)[kRegisters], const Descriptors& descriptors,
                                       uint32_t stage, int part, int first, bool accumulate) {
     constexpr OperandLayout la = Config::kLayoutA, lb = Config::kLayoutB;
@@ -96,24 +109,27 @@ struct WgmmaTile {
       for (int i = 0; i < Count; ++i) {
         const auto k_a = static_cast<uint32_t>(low_a + first + i);
         const auto k_b = static_cast<uint32_t>(low_b + first + i);
+        const uint64_t a = arch::advance_descriptor(descriptors.a, start + la.offset(row, k_a));
+        const uint64_t b = arch::advance_descriptor(descriptors.b, start_b + lb.offset(column, k_b));
+        const bool is_first = term == kTerms - 1 && i == 0;
+        if constexpr (Overwrite) {
+          if (is_first) {
+            arch::wgmma_overwrite<Config::kPlan.part_n, typename Config::A, typename Config::B,
+                                  Config::kOptions>(d, a, b);
+            continue;
+          }
+        }
         arch::wgmma<Config::kPlan.part_n, typename Config::A, typename Config::B, Config::kOptions>(
-            d, arch::advance_descriptor(descriptors.a, start + la.offset(row, k_a)),
-            arch::advance_descriptor(descriptors.b, start_b + lb.offset(column, k_b)),
-            accumulate || term + 1 < kTerms || i > 0);
+            d, a, b, accumulate || !is_first);
       }
     }
   }
 
-  /// One K tile of a part, the first of a sum.
-  TILEWRIGHT_DEVICE static void issue_first(float (&d)[kRegisters], const Descriptors& descriptors,
+  /// The first MMAs of a sum, of one part.
+  template <int Count = kMmas>
+  TILEWRIGHT_DEVICE static void issue_first(Register (&d)[kRegisters], const Descriptors& descriptors,
                                             uint32_t stage, int part) {
-    constexpr OperandLayout la = Config::kLayoutA, lb = Config::kLayoutB;
-    const auto [row, column, product] = Config::part_of(part);
-    const uint32_t start = stage * Config::kPlan.stage_bytes, start_b = start + product * lb.bytes;
-    arch::wgmma_overwrite<Config::kPlan.part_n, typename Config::A, typename Config::B, Config::kOptions>(
-        d, arch::advance_descriptor(descriptors.a, start + la.offset(row, 0)),
-        arch::advance_descriptor(descriptors.b, start_b + lb.offset(column, 0)));
-    if constexpr (kMmas > 1) issue<kMmas - 1>(d, descriptors, stage, part, 1, true);
+    issue<Count, true>(d, descriptors, stage, part, 0, false);
   }
 
   TILEWRIGHT_DEVICE static void fence(Fragment& acc) {
@@ -187,45 +203,147 @@ struct WgmmaTile {
   template <class Shadow>
   TILEWRIGHT_DEVICE static void multiply_promoted(Fragment& acc, const Descriptors& descriptors,
                                                   const Ring& ring, const Releaser& releaser,
-                                                  RingPosition& at, uint32_t k_tiles, Shadow& shadow) {
+                                                  RingPosition& at, uint32_t k_tiles, bool accumulate,
+                                                  Shadow& shadow) {
     Register temporary[kRegisters];
-    uint32_t in_group = 0;
-    TILEWRIGHT_NO_UNROLL
-    for (uint32_t kt = 0; kt < k_tiles; ++kt) {
-      const bool more = kt + 1 < k_tiles;
+    RingPosition previous = at;
+    uint32_t kt = 0, in_group = 0;
+    if (!accumulate)
+      kt = begin_sum(acc, temporary, descriptors, ring, releaser, at, previous, k_tiles, shadow);
+    const auto promote = [&](bool more, const auto& in_shadow) {
       const bool promote = in_group + 1 == kGroupTiles || !more;
-      const auto in_shadow = [&] { shadow.run(kt); };
-      promote_tile(acc, temporary, descriptors, ring, releaser, at, more, in_group != 0, promote, in_shadow);
+      promote_tile<0>(acc, temporary, descriptors, ring, releaser, at, previous, !(accumulate && kt == 0),
+                      more, in_group != 0, promote, in_shadow);
       in_group = promote ? 0 : in_group + 1;
+      ++kt;
+    };
+    const auto nothing = [](auto) {};
+    const uint32_t last = k_tiles - 1;
+    if constexpr (Shadow::kStoresLater) {
+      TILEWRIGHT_NO_UNROLL
+      while (kt < 3 && kt < last) promote(true, nothing);
+      if (kt < last) {
+        promote(true, [&](auto part) {
+          if constexpr (part.value == 0) shadow.store_later();
+        });
+      } else {
+        shadow.store_later();
+      }
+    }
+    if constexpr (Shadow::kPacksParts) {
+      TILEWRIGHT_NO_UNROLL
+      while (kt < last) promote(true, nothing);
+      if (kt == last) {
+        // Under the MMAs of a part the one before it is packed: its accumulators make room for the results.
+        promote(false, [&](auto part) {
+          if constexpr (part.value > 0) shadow.template pack_part<part.value - 1>();
+        });
+        if constexpr (Config::kStages > 1) releaser.release(previous);
+        shadow.template pack_part<kParts - 1>();
+      } else {
+        if constexpr (Config::kStages > 1) releaser.release(previous);
+        pack_parts(shadow);
+      }
+    } else {
+      TILEWRIGHT_NO_UNROLL
+      while (kt < k_tiles) promote(kt != last, nothing);
+      if constexpr (Config::kStages > 1) releaser.release(previous);
     }
   }
 
-  /// One K tile: its groups one after another, part by part, into the temporary and from there into the main
-  /// accumulators. `accumulate`: the temporary holds the sum of earlier K tiles of the group.
-  template <class InShadow>
+  template <class Shadow>
+  TILEWRIGHT_DEVICE static void pack_parts(Shadow& shadow) {
+    for_each_part([&](auto part) { shadow.template pack_part<part.value>(); });
+  }
+
+  /// The first group of a sum, straight into the main accumulators, and what is left of its K tile. Returns
+  /// how many K tiles that were; the last of them is still to be released.
+  template <class Shadow>
+  TILEWRIGHT_DEVICE static uint32_t begin_sum(Fragment& acc, Register (&temporary)[kRegisters],
+                                              const Descriptors& descriptors, const Ring& ring,
+                                              const Releaser& releaser, RingPosition& at,
+                                              RingPosition& previous, uint32_t k_tiles, Shadow& shadow) {
+    const bool more = k_tiles > 1;
+    arch::wgmma_fence();
+    TILEWRIGHT_UNROLL
+    for (int part = 0; part < kParts; ++part) issue_first<kGroup>(acc[part], descriptors, at.stage, part);
+    arch::wgmma_commit();
+    shadow.first_group();
+    if constexpr (kGroup < kMmas) {
+      arch::wgmma_wait<0>();
+      fence(acc);
+      promote_tile<kGroup>(acc, temporary, descriptors, ring, releaser, at, previous, false, more, false,
+                           true, [](auto) {});
+    } else {
+      finish_group(acc, ring, releaser, at, previous, more);
+    }
+    uint32_t kt = 1;
+    if constexpr (kGroupTiles > 1) {
+      TILEWRIGHT_NO_UNROLL
+      for (; kt < kGroupTiles && kt < k_tiles; ++kt) {
+        fence(acc);
+        arch::wgmma_fence();
+        TILEWRIGHT_UNROLL
+        for (int part = 0; part < kParts; ++part)
+          issue<kMmas>(acc[part], descriptors, at.stage, part, 0, true);
+        arch::wgmma_commit();
+        if constexpr (Config::kStages > 1) releaser.release(previous);
+        finish_group(acc, ring, releaser, at, previous, kt + 1 < k_tiles);
+      }
+    }
+    return kt;
+  }
+
+  /// With MMAs into the main accumulators running, the last of their K tile: on to the next one.
+  TILEWRIGHT_DEVICE static void finish_group(Fragment& acc, const Ring& ring, const Releaser& releaser,
+                                             RingPosition& at, RingPosition& previous, bool more) {
+    if constexpr (Config::kStages > 1) next(ring, at, previous, more);
+    arch::wgmma_wait<0>();
+    fence(acc);
+    if constexpr (Config::kStages == 1) {
+      releaser.release(at);
+      next(ring, at, previous, more);
+    }
+  }
+
+  /// One K tile from MMA First on: its groups one after another, part by part, into the temporary and from
+  /// there into the main accumulators. `accumulate`: the temporary holds the sum of earlier K tiles of the
+  /// group. in_shadow(part): the last group of that part runs.
+  template <int First, class InShadow>
   TILEWRIGHT_DEVICE static void promote_tile(Fragment& acc, Register (&temporary)[kRegisters],
                                              const Descriptors& descriptors, const Ring& ring,
-                                             const Releaser& releaser, RingPosition& at, bool more,
+                                             const Releaser& releaser, RingPosition& at,
+                                             RingPosition& previous, bool has_previous, bool more,
                                              bool accumulate, bool promote, const InShadow& in_shadow) {
-    const RingPosition stage = at;
-    RingPosition previous = at;
+    const uint32_t stage = at.stage;
     TILEWRIGHT_UNROLL
-    for (int first = 0; first < kMmas; first += kGroup) {
-      TILEWRIGHT_UNROLL
-      for (int part = 0; part < kParts; ++part) {
-        const bool last = first + kGroup == kMmas && part == kParts - 1;
+    for (int first = First; first < kMmas; first += kGroup) {
+      for_each_part([&](auto part) {
+        const bool last_group = first + kGroup == kMmas, last = last_group && part.value == kParts - 1;
         arch::fence_operand(temporary);
         arch::wgmma_fence();
-        issue<kGroup>(temporary, descriptors, stage.stage, part, first, accumulate);
+        issue<kGroup>(temporary, descriptors, stage, part.value, first, accumulate);
         arch::wgmma_commit();
-        if (last) in_shadow();
-        if (last && Config::kStages > 1) next(ring, at, previous, more);
+        if (Config::kStages > 1 && first == 0 && part.value == 0 && has_previous) releaser.release(previous);
+        if (last_group) in_shadow(part);
+        if (Config::kStages > 1 && last) next(ring, at, previous, more);
         arch::wgmma_wait<0>();
         arch::fence_operand(temporary);
-        if (last) releaser.release(stage);
-        if (last && Config::kStages == 1) next(ring, at, previous, more);
-        if (promote) add(acc[part], temporary);
-      }
+        if (Config::kStages == 1 && last) {
+          releaser.release(at);
+          next(ring, at, previous, more);
+        }
+        if (promote) add(acc[part.value], temporary);
+      });
+    }
+  }
+
+  /// f(part) with the part as a constant.
+  template <int Part = 0, class F>
+  TILEWRIGHT_DEVICE static void for_each_part(const F& f) {
+    if constexpr (Part < kParts) {
+      f(std::integral_constant<int, Part>());
+      for_each_part<Part + 1>(f);
     }
   }
 

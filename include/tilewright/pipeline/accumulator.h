@@ -90,6 +90,19 @@ class Accumulator {
     visit(f);
   }
 
+  /// The same for the elements of one part of the thread's parts, of kPartSize elements each. One reading
+  /// operation are all parts, in their order.
+  template <int Part, class F>
+  TILEWRIGHT_DEVICE void for_each_result_of_part(F&& f) {
+    static_assert(Part >= 0 && Part < Held::parts);
+    if constexpr (Part == 0) {
+      begin_read();
+    } else {
+      state_.read_part(Part);
+    }
+    visit_part(Part, f);
+  }
+
   /// out = result.
   template <AnyTileView Out>
   TILEWRIGHT_DEVICE void partition_and_store(const Out& out) {
@@ -192,13 +205,15 @@ class Accumulator {
   template <class F>
   TILEWRIGHT_DEVICE void visit(F&& f) const {
     TILEWRIGHT_UNROLL
-    for (int part = 0; part < Held::parts; ++part) {
-      const Coord first = pinned_first_coord(part);
-      TILEWRIGHT_UNROLL
-      for (int i = 0; i < kPartSize; ++i) {
-        const Coord at{first.m + Held::down(i), first.n + Held::across(i)};
-        f(part * kPartSize + i, at, held_.template element<Value>(part, i));
-      }
+    for (int part = 0; part < Held::parts; ++part) visit_part(part, f);
+  }
+  template <class F>
+  TILEWRIGHT_DEVICE void visit_part(int part, F&& f) const {
+    const Coord first = pinned_first_coord(part);
+    TILEWRIGHT_UNROLL
+    for (int i = 0; i < kPartSize; ++i) {
+      const Coord at{first.m + Held::down(i), first.n + Held::across(i)};
+      f(part * kPartSize + i, at, held_.template element<Value>(part, i));
     }
   }
 

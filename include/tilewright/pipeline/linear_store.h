@@ -96,7 +96,7 @@ class BoundLinear {
   }
 
   template <int Piece>
-  TILEWRIGHT_DEVICE void store() {}
+  TILEWRIGHT_DEVICE void store(schedule::TileCoord) {}
 
   TILEWRIGHT_DEVICE void finish() const {
     if (epilogue_.bulk_) slabs_.finish();

@@ -34,6 +34,12 @@ class ResultState {
       misuse("accumulator.not_ready", "reads an accumulator that holds no result");
     }
     state_ = State::consumed;
+    part_ = 0;
+  }
+  /// Before the reading of a part after the first one.
+  void read_part(int part) {
+    if (state_ != State::consumed || part != ++part_)
+      misuse("accumulator.part_order", "reads a part of an accumulator that is not the one after the last");
   }
   /// Where the result would be lost.
   void expect_finished(const char* where) {
@@ -44,10 +50,12 @@ class ResultState {
  private:
   enum class State : unsigned char { empty, ready, consumed };
   State state_ = State::empty;
+  int part_ = 0;  // of a reading operation, the last one that was read
 #else
   TILEWRIGHT_DEVICE void make_ready() {}
   TILEWRIGHT_DEVICE void discard() {}
   TILEWRIGHT_DEVICE void read() {}
+  TILEWRIGHT_DEVICE void read_part(int) {}
   TILEWRIGHT_DEVICE void expect_finished(const char*) {}
 #endif
 };

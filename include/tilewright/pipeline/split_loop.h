@@ -20,6 +20,7 @@ template <class Base, bool Scaled>
 struct SplitTileLoop : Base {
   using Config = typename Base::Config;
   using Held = typename Base::Held;
+  static constexpr bool kCompletesParts = false;
 
   template <class Shadow>
   TILEWRIGHT_DEVICE static void multiply(Held& held, const detail::SplitPipelineParams& p, uint32_t stages,

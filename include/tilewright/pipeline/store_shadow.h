@@ -16,8 +16,15 @@ inline namespace TILEWRIGHT_MODE {
 ///   pieces                                   how many pieces a packed tile is stored in
 ///   packed_registers                         32-bit registers that keep it
 ///   pack(Accumulator&, schedule::TileCoord)  reads the accumulator; the result waits in the object
-///   store<Piece>()                           Piece = 0, 1, ... pieces - 1, each once and in this order
+///   store<Piece>(schedule::TileCoord)        Piece = 0, 1, ... pieces - 1, each once and in this order; the
+///                                            tile that was packed
 ///   finish()                                 after the last store: nothing may still read the block's memory
+/// and, for promoted tiles, may have
+///   pack_part<Part>(Accumulator&, schedule::TileCoord)   pack() for one part of the accumulator
+///                                            (for_each_result_of_part): parts are packed in their order,
+///                                            each while the MMAs of the next one run
+///   forget<First, End>()                     these pieces are stored: arch::undefine() what kept them, so
+///                                            that the compiler keeps nothing of it beside the next tile
 /// All computing threads make each of these calls.
 template <class Epilogue, class Accumulator>
 concept TwoPhaseEpilogue = requires(const Epilogue& epilogue, std::byte* scratch) {
@@ -36,17 +43,21 @@ TILEWRIGHT_DEVICE uint32_t cluster_count(const Schedule& schedule) {
 }
 
 /// Stores the packed results of one tile while MMAs of the next run. What the registers have no room for
-/// beside the next accumulators is stored before: the first pieces.
+/// beside the next accumulators is stored before: the first pieces. Promoted tiles rather have a
+/// PromotedShadow.
 template <class Bound, class Config>
 class StoreShadow {
  public:
+  static constexpr bool kStoresLater = false, kPacksParts = false;
   TILEWRIGHT_DEVICE explicit StoreShadow(Bound& bound) : bound_(bound) {}
 
   /// The main loop: MMAs of the kt-th K tile run. Pieces are spread: staging them competes with the MMAs for
   /// shared memory.
   TILEWRIGHT_DEVICE void run(uint32_t kt) { run_piece<kFirstDeferred>(kt); }
+  TILEWRIGHT_DEVICE void first_group() { store_rest(); }
   /// After pack().
-  TILEWRIGHT_DEVICE void packed() {
+  TILEWRIGHT_DEVICE void packed(schedule::TileCoord tile) {
+    tile_ = tile;
     store_now<0>();
     next_ = kFirstDeferred;
   }
@@ -69,7 +80,7 @@ class StoreShadow {
   TILEWRIGHT_DEVICE void run_piece(uint32_t kt) {
     if constexpr (Piece < kPieces) {
       if (kt == 2 * (Piece - kFirstDeferred) + 2 && next_ == Piece) {
-        bound_.template store<Piece>();
+        bound_.template store<Piece>(tile_);
         next_ = Piece + 1;
       }
       run_piece<Piece + 1>(kt);
@@ -78,14 +89,14 @@ class StoreShadow {
   template <int Piece>
   TILEWRIGHT_DEVICE void store_now() {
     if constexpr (Piece < kFirstDeferred) {
-      bound_.template store<Piece>();
+      bound_.template store<Piece>(tile_);
       store_now<Piece + 1>();
     }
   }
   template <int Piece>
   TILEWRIGHT_DEVICE void store_from() {
     if constexpr (Piece < kPieces) {
-      if (next_ <= Piece) bound_.template store<Piece>();
+      if (next_ <= Piece) bound_.template store<Piece>(tile_);
       store_from<Piece + 1>();
     } else {
       next_ = kPieces;
@@ -93,6 +104,7 @@ class StoreShadow {
   }
 
   Bound& bound_;
+  schedule::TileCoord tile_{};
   int next_ = kPieces;  // the first piece that is still to be stored
 };
 

@@ -6,6 +6,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "tilewright/arch/math.h"
+#include "tilewright/arch/wgmma.h"
 #include "tilewright/layout/tensor.h"
 #include "tilewright/pipeline/convert.h"
 #include "tilewright/pipeline/descriptor.h"
@@ -65,27 +67,38 @@ class BoundStore {
       : epilogue_(epilogue), op_{epilogue.op_}, slabs_(scratch) {}
 
   TILEWRIGHT_DEVICE void pack(Accumulator& accumulator, schedule::TileCoord tile) {
-    tile_ = tile;
-    op_.for_tile(tile, [&](const auto& op) { pack_with(op, accumulator, tile); });
+    op_.for_tile(tile, [&](const auto& op) { accumulator.for_each_result(packer(op, tile)); });
+  }
+  template <int Part>
+  TILEWRIGHT_DEVICE void pack_part(Accumulator& accumulator, schedule::TileCoord tile) {
+    op_.for_tile(
+        tile, [&](const auto& op) { accumulator.template for_each_result_of_part<Part>(packer(op, tile)); });
+    arch::fence_operand(packed_[Part]);  // here, and not where they are stored
   }
 
   template <int Piece>
-  TILEWRIGHT_DEVICE void store() {
+  TILEWRIGHT_DEVICE void store(schedule::TileCoord tile) {
     constexpr int kPart = Piece / kSlabsOfPart, kSlab = Piece % kSlabsOfPart;
-    slabs_.template store<kPart, kSlab, kSlab * Slabs::kWordsOfSlab>(epilogue_.target_, packed_[kPart],
-                                                                     tile_);
+    slabs_.template store<kPart, kSlab, kSlab * Slabs::kWordsOfSlab>(epilogue_.target_, packed_[kPart], tile);
+  }
+
+  template <int First, int End>
+  TILEWRIGHT_DEVICE void forget() {
+    TILEWRIGHT_UNROLL
+    for (int i = First * Slabs::kWordsOfSlab; i < End * Slabs::kWordsOfSlab; ++i)
+      arch::undefine(packed_[i / kWordsOfPart][i % kWordsOfPart]);
   }
 
   TILEWRIGHT_DEVICE void finish() const { slabs_.finish(); }
 
  private:
+  /// Takes the elements of a tile in their order.
   template <class Function>
-  TILEWRIGHT_DEVICE void pack_with(const Function& op, Accumulator& accumulator, schedule::TileCoord tile) {
+  TILEWRIGHT_DEVICE auto packer(const Function& op, schedule::TileCoord tile) {
+    using Value = typename Accumulator::value_type;
     const Coord origin{tile.m * static_cast<uint32_t>(size_of_v_m<D>),
                        tile.n * static_cast<uint32_t>(size_of_v_n<D>)};
-    using Value = typename Accumulator::value_type;
-    Value left{};
-    accumulator.for_each_result([&](int i, Coord at, const Value& value) {
+    return [this, &op, origin, left = Value{}](int i, Coord at, const Value& value) mutable {
       const auto result = op(value, Coord{origin.m + at.m, origin.n + at.n});
       if constexpr (sizeof(T) == 4) {
         packed_[i / kPartSize][i % kPartSize] = bits_of(convert_to<T>(result));
@@ -97,13 +110,12 @@ class BoundStore {
           packed_[i / kPartSize][i % kPartSize / 2] = pack_pair<T>(left, convert_to<Value>(result));
         }
       }
-    });
+    };
   }
 
   const Epilogue& epilogue_;
   BoundOp<Op> op_;
   uint32_t packed_[kParts][kWordsOfPart];
-  schedule::TileCoord tile_{};
   Slabs slabs_;
 };
 

@@ -4,6 +4,8 @@
 //   Held           what a computing thread keeps of a product (Accumulator's Held)
 //   kFullArrivals  threads that arrive on a full barrier
 //   kBulkA, B      whether TMA brings the operand
+//   kCompletesParts  whether a part is complete when the shadow is given it; the coordinates of the tile are
+//                    not looked at then
 //   prefetch       one thread, at the start
 //   produce        all threads of the warpgroup that brings operands
 //   multiply       all computing threads: the tile whose (row, batch) and (column, batch) are given; a
@@ -42,7 +44,7 @@ struct WgmmaTileLoop {
   /// Of all products.
   using All = mainloop::WgmmaFragment<Config, Config::kParts>;
   static constexpr uint32_t kFullArrivals = 1;
-  static constexpr bool kBulkA = true, kBulkB = true;
+  static constexpr bool kBulkA = true, kBulkB = true, kCompletesParts = true;
 
   TILEWRIGHT_DEVICE static void prefetch(const detail::PipelineParams& p) {
     arch::prefetch_tensor_map(&p.a_map);
@@ -97,7 +99,7 @@ struct SimtTileLoop {
   using Held = mainloop::SimtFragment<Config>;
   using Loads = mainloop::SimtLoads<Config>;
   static constexpr uint32_t kFullArrivals = Loads::kThreads;
-  static constexpr bool kBulkA = !Loads::kGatherA, kBulkB = !Loads::kGatherB;
+  static constexpr bool kBulkA = !Loads::kGatherA, kBulkB = !Loads::kGatherB, kCompletesParts = false;
 
   TILEWRIGHT_DEVICE static void prefetch(const detail::SimtPipelineParams& p) {
     if (kBulkA) arch::prefetch_tensor_map(&p.a_map);
@@ -134,7 +136,8 @@ struct MmaSyncTileLoop {
   using Held = mainloop::MmaSyncFragment<Config>;
   using Loads = mainloop::MmaSyncLoads<Config>;
   static constexpr uint32_t kFullArrivals = Loads::kFullArrivals;
-  static constexpr bool kBulkA = Config::kLayoutA.bulk, kBulkB = Config::kLayoutB.bulk;
+  static constexpr bool kBulkA = Config::kLayoutA.bulk, kBulkB = Config::kLayoutB.bulk,
+                        kCompletesParts = false;
 
   TILEWRIGHT_DEVICE static void prefetch(const detail::MmaSyncPipelineParams& p) {
     if constexpr (kBulkA) arch::prefetch_tensor_map(&p.a_map);

@@ -21,6 +21,7 @@
 #include "tilewright/mainloop/wgmma_tile.h"
 #include "tilewright/pipeline/accumulator.h"
 #include "tilewright/pipeline/misuse.h"
+#include "tilewright/pipeline/promoted_shadow.h"
 #include "tilewright/pipeline/store_shadow.h"
 #include "tilewright/pipeline/tile_loop.h"
 #include "tilewright/schedule/tile_schedule.h"
@@ -218,7 +219,12 @@ class TilePipeline {
     if constexpr (TwoPhaseEpilogue<Epilogue, accumulator_type>) {
       static_assert(Handle::products == 1, "an epilogue of two phases stores one product");
       auto bound = epilogue.template bind<accumulator_type>(scratch);
-      impl::StoreShadow<decltype(bound), Config> shadow(bound);
+      using Bound = decltype(bound);
+      if constexpr (impl::defers_promoted_v<Bound, Loop>) {
+        compute_promoted_tiles(schedule, bound, first, step, count);
+        return;
+      }
+      impl::StoreShadow<Bound, Config> shadow(bound);
       TILEWRIGHT_NO_UNROLL
       for (uint32_t i = first; i < count; i += step) {
         const schedule::TileCoord tile = schedule.tile(i, rank);
@@ -227,7 +233,7 @@ class TilePipeline {
         multiply(accumulator, false, shadow);
         shadow.store_rest();
         bound.pack(accumulator, tile);
-        shadow.packed();
+        shadow.packed(tile);
         accumulator.state_.expect_finished(
             "pack() of an epilogue returns without having read the accumulator");
       }
@@ -243,6 +249,42 @@ class TilePipeline {
                      "the epilogue of run() returns without having read or discarded the accumulator");
       }
     }
+  }
+
+  /// Coordinates of the tiles of this block around the index-th cluster of tiles, worked out where they are
+  /// asked for: the compiler would keep them around the K loop, which has no registers for that.
+  template <class Schedule>
+  struct TilesAround {
+    const Schedule& schedule;
+    uint32_t index, first, step;
+
+    TILEWRIGHT_DEVICE bool has_previous() const { return index != first; }
+    TILEWRIGHT_DEVICE schedule::TileCoord of_current() const { return at(index); }
+    TILEWRIGHT_DEVICE schedule::TileCoord of_previous() const { return at(index - step); }
+    TILEWRIGHT_DEVICE schedule::TileCoord at(uint32_t i) const {
+      arch::fence_operand(i);
+      return schedule.tile(i, Handle::uses_cluster ? arch::cluster_rank() : 0);
+    }
+  };
+
+  template <class Schedule, class Bound>
+  TILEWRIGHT_DEVICE void compute_promoted_tiles(const Schedule& schedule, Bound& bound, uint32_t first,
+                                                uint32_t step, uint32_t count) {
+    TilesAround<Schedule> tiles{schedule, first, first, step};
+    TILEWRIGHT_NO_UNROLL
+    for (; count > tiles.index; tiles.index += step) {
+      accumulator_type accumulator;
+      const auto ready = [&] {
+        point_at(tiles.of_current());
+        finish(accumulator);
+      };
+      impl::PromotedShadow<Bound, accumulator_type, Config, TilesAround<Schedule>, decltype(ready)> shadow(
+          bound, accumulator, tiles, ready);
+      Loop::multiply(accumulator.held_, handle_.params_, shared_, make_ring(), at_, a_, b_, false, shadow);
+      accumulator.state_.expect_finished("pack() of an epilogue returns without having read the accumulator");
+    }
+    if (tiles.has_previous()) impl::store_pieces<0, Bound::pieces>(bound, tiles.of_previous());
+    bound.finish();
   }
 
   /// Multiplies the tile and calls f with its accumulators, which f must have read when it returns.

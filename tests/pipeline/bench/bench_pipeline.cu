@@ -1,4 +1,5 @@
-// Speed of the pipeline API beside cuBLASLt, both in one run: bench_pipeline [extent...] (default 4096 8192).
+// Speed of the pipeline API beside cuBLASLt and, of FP8, beside the library's own kernel, all in one run:
+// bench_pipeline [--only TYPE] [extent...] (default 4096 8192; TYPE as printed, e.g. "e4m3 promoted").
 //
 // For each type: execute() with one tile a block, and run() with its stores in the shadow of the next tile.
 // Every contender runs in bursts that take turns; a figure is the median of its bursts.
@@ -13,6 +14,7 @@
 
 #include "bench_support.h"
 #include "cublaslt_peer.h"
+#include "library_peer.h"
 #include "tilewright/blas.h"
 
 using namespace tilewright;
@@ -61,6 +63,17 @@ class Race {
     if (peer_ != nullptr) add_peer();
   }
 
+  /// The library's own FP8 kernel.
+  void add_library(bool promoted) {
+    std::string error;
+    library_ = LibraryPeer::create(n_, promoted, error);
+    if (library_ == nullptr) return void(std::printf("no kernel of the library: %s\n", error.c_str()));
+    library_index_ = static_cast<int>(contenders_.size());
+    contenders_.push_back({library_->name(), [this] {
+                             if (!library_->run(a_.data, b_.data, c_.data)) std::printf("plan() failed\n");
+                           }});
+  }
+
   template <class D, int Depth>
   void add_execute(const char* name) {
     const auto p = *suggest_pipeline<Depth, D>(tensor_a(), tensor_b());
@@ -99,10 +112,14 @@ class Race {
     }
     const double work = 2.0 * static_cast<double>(n_) * static_cast<double>(n_) * static_cast<double>(n_);
     const double peer = peer_ != nullptr ? contenders_[0].median() : 0;
+    const double library =
+        library_index_ >= 0 ? contenders_[static_cast<size_t>(library_index_)].median() : 0;
     for (Contender& c : contenders_) {
       const double ms = c.median();
-      std::printf("%-13s %6lld  %-34s %9.1f us %8.1f T/s  x %.3f\n", type, static_cast<long long>(n_),
+      std::printf("%-13s %6lld  %-36s %9.1f us %8.1f T/s  x %.3f", type, static_cast<long long>(n_),
                   c.name.c_str(), ms * 1e3, work / ms / 1e9, peer / ms);
+      if (library > 0) std::printf("  x %.3f", library / ms);
+      std::printf("\n");
     }
   }
 
@@ -155,23 +172,31 @@ class Race {
   Device<uint8_t> workspace_;
   std::vector<T> host_a_, host_b_;
   std::unique_ptr<CublasLtPeer> peer_;
+  std::unique_ptr<LibraryPeer> library_;
+  int library_index_ = -1;  // among the contenders
   std::vector<Contender> contenders_;
 };
 
+/// The type that --only names; null: all.
+const char* only = nullptr;
+
 template <class T, class C, class Out, int K, class... More>
 void race(const char* name, PeerType type, int64_t extent) {
+  if (only != nullptr && std::string(name) != only) return;
   using schedule::Raster;
   Race<T, C, Out> r(type, extent);
   using Single = Tile<T, C, 128, 256, K, 1, 1, More...>;
   using Pair = Tile<T, C, 128, 256, K, 2, 1, More...>;
   using Tall = Tile<T, C, 256, 128, K, 1, 1, More...>;
   constexpr int kDepth = 4;
+  if constexpr (std::is_same_v<T, e4m3>) r.add_library(sizeof...(More) == 0);
   r.template add_execute<Single, kDepth>("execute 128x256");
   r.template add_run<Single, kDepth>("run 128x256, strip 4", Raster::along_m, 4);
   r.template add_run<Single, kDepth>("run 128x256, strip 8", Raster::along_m, 8);
   r.template add_run<Single, kDepth>("run 128x256, strip 16", Raster::along_m, 16);
   r.template add_run<Single, kDepth>("run 128x256, along n 4", Raster::along_n, 4);
   r.template add_run<Pair, kDepth>("run 128x256 cluster 2x1, strip 4", Raster::along_m, 4);
+  r.template add_run<Pair, kDepth>("run 128x256 cluster 2x1, strip 8", Raster::along_m, 8);
   r.template add_run<Tall, kDepth>("run 256x128, strip 4", Raster::along_m, 4);
   r.report(name);
 }
@@ -180,10 +205,17 @@ void race(const char* name, PeerType type, int64_t extent) {
 
 int main(int argc, char** argv) {
   std::vector<int64_t> extents;
-  for (int i = 1; i < argc; ++i) extents.push_back(std::atoll(argv[i]));
+  for (int i = 1; i < argc; ++i) {
+    if (std::string(argv[i]) == "--only" && i + 1 < argc) {
+      only = argv[++i];
+    } else {
+      extents.push_back(std::atoll(argv[i]));
+    }
+  }
   if (extents.empty()) extents = {4096, 8192};
   std::printf(
-      "type          extent  contender                                 time      speed  ratio to cuBLASLt\n");
+      "type          extent  contender                                   time      speed  ratio to cuBLASLt, "
+      "to plan()\n");
   for (const int64_t extent : extents) {
     race<bf16, float, bf16, 64>("bf16", PeerType::bf16, extent);
     race<f16, float, f16, 64>("f16", PeerType::f16, extent);
