@@ -256,14 +256,35 @@ struct WgmmaTile {
     for_each_part([&](auto part) { shadow.template pack_part<part.value>(); });
   }
 
-  /// The first group of a sum, straight into the main accumulators, and what is left of its K tile. Returns
-  /// how many K tiles that were; the last of them is still to be released.
+  /// Whether the first group of a sum goes through the temporary, as in WgmmaFp8: accumulators that no wgmma
+  /// writes may lie in the other register bank than what is added to them.
+  static constexpr bool kThroughTemporary = Config::kStages > 1 && kParts == 2 &&
+                                            kGroup == kMmas&& kGroupTiles == 1 &&
+                                            std::is_same_v<Register, float>;
+
+  /// The first group of a sum, and what is left of its K tile. Returns how many K tiles that were; the last
+  /// of them is still to be released.
   template <class Shadow>
   TILEWRIGHT_DEVICE static uint32_t begin_sum(Fragment& acc, Register (&temporary)[kRegisters],
                                               const Descriptors& descriptors, const Ring& ring,
                                               const Releaser& releaser, RingPosition& at,
                                               RingPosition& previous, uint32_t k_tiles, Shadow& shadow) {
     const bool more = k_tiles > 1;
+    if constexpr (kThroughTemporary) {
+      const uint32_t stage = at.stage;
+      for_each_part([&](auto part) {
+        arch::wgmma_fence();
+        issue_first(temporary, descriptors, stage, part.value);
+        arch::wgmma_commit();
+        if constexpr (part.value == 0) shadow.first_group();
+        if constexpr (part.value == kParts - 1) next(ring, at, previous, more);
+        arch::wgmma_wait<0>();
+        arch::fence_operand(temporary);
+        TILEWRIGHT_UNROLL
+        for (int i = 0; i < kRegisters; ++i) acc[part.value][i] = arch::copy_rn(temporary[i]);
+      });
+      return 1;
+    }
     arch::wgmma_fence();
     TILEWRIGHT_UNROLL
     for (int part = 0; part < kParts; ++part) issue_first<kGroup>(acc[part], descriptors, at.stage, part);
