@@ -51,20 +51,20 @@ void add_loader_faults(Table& t) {
   plant(t, "scales_counted_once_more", kBlocks64x128, init, add(1, full),
         reports(deadlock).saying("pending arrivals 1"));
 
-  const char* copy = "Fp8BlockScales::copy: cp_async_4";
+  const char *rows = "Fp8BlockScales::load: cp_async_16", *copy = "Fp8BlockScales::copy: cp_async_4";
   const FaultSpec put = skip(Op::cp_async, kScales);
-  plant(t, "scales_copy_skipped", kBlocks64x128, copy, thread(kFirst64 + 5, put),
+  plant(t, "scales_copy_skipped", kBlocks64x128, rows, thread(kFirst64 + 5, put),
         reports(uninitialised_read).at(kScales).by(kConsumer));
-  plant(t, "scales_copy_of_b_skipped", kBlocks128x256, copy, thread(kFirst128 + 1, nth(2, put)),
+  plant(t, "scales_copy_of_b_skipped", kBlocks128x256, copy, thread(kFirst128 + 33, nth(0, put)),
         reports(uninitialised_read).at(kScales).by(kConsumer));
-  plant(t, "scales_copy_one_slot_off", kBlocks64x128, copy, add(kSlot, stage(0, put)), early().at(kScales));
-  plant(t, "scales_copy_one_row_off", kBlocks64x128, copy, thread(kFirst64, add(4, put)),
+  plant(t, "scales_copy_one_slot_off", kBlocks64x128, rows, add(kSlot, stage(0, put)), early().at(kScales));
+  plant(t, "scales_copy_four_rows_off", kBlocks64x128, rows, thread(kFirst64, add(16, put)),
         reports(unordered_writes, uninitialised_read).at(kScales));
-  plant(t, "scales_copy_misaligned", kBlocks64x128, copy, add(2, put), reports(misaligned).at(kScales));
+  plant(t, "scales_copy_misaligned", kBlocks64x128, rows, add(2, put), reports(misaligned).at(kScales));
 }
 
 void add_reader_faults(Table& t) {
-  const char* release = "WgmmaFp8::release: sync_warp";
+  const char* release = "WgmmaFp8::BlockScales::advance: sync_warp";
   const FaultSpec wait = skip(Op::mbarrier_wait, "full", kConsumer);
   plant(t, "scales_full_wait_skipped", kBlocks64x128, "Ring::wait", wait, early());
   plant(t, "scales_full_wait_skipped_by_one_thread", kBlocks64x128, "Ring::wait", thread(9, nth(1, wait)),

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "tests/kernels/checks.h"
 #include "tests/kernels/text.h"
@@ -124,14 +125,16 @@ struct Strides {
 };
 void expect_strides(ScaleMode mode, std::span<const Strides> rows, TestMachine& machine) {
   for (const Strides& row : rows) {
-    for (const LoadKind load : {LoadKind::tma, LoadKind::copy}) {
+    // Where rows are contiguous, 16 bytes of them are copied at once if they are aligned.
+    for (const auto& [load, offset] :
+         {std::pair{LoadKind::tma, 4}, {LoadKind::tma, 16}, {LoadKind::copy, 4}}) {
       GemmCase c = scaled_case(row.name, mode, 70, 300, 260);
       c.problem.l = 2;
       pad_for_bulk(c.problem);
       c.problem.a_scales = row.a;
       c.problem.b_scales = row.b;
       c.options.load = load;
-      c.offset.scales = 4;
+      c.offset.scales = offset;
       c.runs = 1;
       expect_passes(c, machine);
     }
