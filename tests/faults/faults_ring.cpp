@@ -162,7 +162,7 @@ void add_cluster_faults(Table& t) {
 
   const char* init = "Ring::init: mbarrier_init";
   plant(t, "empty_count_without_peers", kCluster2x1, init, become(4, skip(Op::mbarrier_init, "empty")),
-        reports(overwrite_in_use, unordered_writes, parity_alias));
+        reports(overwrite_in_use, unordered_writes, parity_alias, deadlock));
   plant(t, "empty_count_of_all_ctas", kCluster2x2, init, become(16, skip(Op::mbarrier_init, "empty")),
         reports(deadlock).saying("barrier empty[0] of CTA 0 parity 0, phase 0 (pending arrivals 4"));
 

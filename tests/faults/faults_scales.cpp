@@ -67,7 +67,7 @@ void add_reader_faults(Table& t) {
   const char* release = "WgmmaFp8::BlockScales::advance: sync_warp";
   const FaultSpec wait = skip(Op::mbarrier_wait, "full", kConsumer);
   plant(t, "scales_full_wait_skipped", kBlocks64x128, "Ring::wait", wait, early());
-  plant(t, "scales_full_wait_skipped_by_one_thread", kBlocks64x128, "Ring::wait", thread(9, nth(1, wait)),
+  plant(t, "scales_full_wait_skipped_by_one_thread", kBlocks64x128, "Ring::wait", thread(9, nth(0, wait)),
         early());
   plant(t, "sync_before_release_skipped", kBlocks64x128, release, skip(Op::sync_warp),
         reports(overwrite_in_use, read_before_ready).at(kScales, kStaging));
