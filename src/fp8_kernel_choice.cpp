@@ -21,12 +21,14 @@ struct Promotion {
   bool promoted = true;
   int64_t interval = 4;
   int64_t k_tiles = 0;
-  bool covers_k = false;  // one group: every promoted kernel computes the same
+  bool covers_k = false;  // one group: the same as fast accumulation
 
   bool runs_on(const Fp8KernelId& id) const {
-    if (!promoted) return id.interval == 0;
+    if (!promoted || covers_k) {
+      const bool one_group = k_tiles <= 1 || !kernels::fp8_first_through_temporary(id);
+      return id.interval == 0 && one_group;
+    }
     if (!id.promoted) return false;
-    if (covers_k) return id.interval == 0;
     if (interval < kMmasPerTile) return id.interval == interval;
     if (id.interval != 0) return false;
     return interval == kMmasPerTile || kernels::fp8_interval_spans_tiles(id);

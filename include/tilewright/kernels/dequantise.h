@@ -69,29 +69,34 @@ class DequantiseQuad {
     return shifts;
   }
 
-  /// One span of each line.
-  TILEWRIGHT_DEVICE void convert(uint32_t span, uint32_t shifts) const {
+  /// What a lane has read of one span of each line.
+  struct Span {
     Elements elements[kSteps][4];
     DequantiseChunk scales[kSteps];
+  };
+
+  TILEWRIGHT_DEVICE void load(uint32_t span, Span& to) const {
     TILEWRIGHT_UNROLL
     for (uint32_t s = 0; s < kSteps; ++s) {
       const uint32_t k = first_of(span, s);
       if (k >= k_) continue;
-      scales[s] = *reinterpret_cast<const DequantiseChunk*>(scales_ + k / kBlock * scale_block_bytes);
+      to.scales[s] = *reinterpret_cast<const DequantiseChunk*>(scales_ + k / kBlock * scale_block_bytes);
       TILEWRIGHT_UNROLL
       for (uint32_t j = 0; j < 4; ++j) {
         const int64_t at = 32 * j * o_.ld + k;
-        if (j < lines_) elements[s][j] = *reinterpret_cast<const Elements*>(from_ + (kFp4 ? at / 2 : at));
+        if (j < lines_) to.elements[s][j] = *reinterpret_cast<const Elements*>(from_ + (kFp4 ? at / 2 : at));
       }
     }
+  }
+  TILEWRIGHT_DEVICE void store(uint32_t span, const Span& from, uint32_t shifts) const {
     TILEWRIGHT_UNROLL
     for (uint32_t s = 0; s < kSteps; ++s) {
       const uint32_t k = first_of(span, s);
       if (k >= k_) continue;
-      if (has_nan(elements[s])) {
-        store<true>(elements[s], scales[s], k, shifts);
+      if (has_nan(from.elements[s])) {
+        store<true>(from.elements[s], from.scales[s], k, shifts);
       } else {
-        store<false>(elements[s], scales[s], k, shifts);
+        store<false>(from.elements[s], from.scales[s], k, shifts);
       }
     }
   }
@@ -222,10 +227,16 @@ TILEWRIGHT_DEVICE uint32_t dequantise_task(const kernels::DequantiseParams& p,
   const uint32_t block = part / p.segments, quad = task % kernels::dequantise_quads;
   const DequantiseQuad<F> lines(o, p.k, block, quad);
   if (lines.empty()) return 0;
-  const uint32_t shifts = lines.find_shifts();
   const uint32_t end = (segment + 1) * p.segment < p.spans ? (segment + 1) * p.segment : p.spans;
+  const uint32_t first = segment * p.segment;
+  uint32_t shifts = 0;
   TILEWRIGHT_NO_UNROLL
-  for (uint32_t span = segment * p.segment; span < end; ++span) lines.convert(span, shifts);
+  for (uint32_t span = first; span < end; ++span) {
+    typename DequantiseQuad<F>::Span loaded;
+    lines.load(span, loaded);
+    if (span == first) shifts = lines.find_shifts();  // with those loads in flight
+    lines.store(span, loaded, shifts);
+  }
   if (lines.kShifts && segment == 0 && arch::lane_index() == 0)
     o.shifts[block * kernels::dequantise_quads + quad] = shifts;
   return shifts;

@@ -13,7 +13,7 @@
 
 namespace tilewright::kernels {
 
-inline constexpr uint32_t dequantise_threads = 512;
+inline constexpr uint32_t dequantise_threads = 384;
 inline constexpr uint32_t dequantise_ctas_per_sm = 2;
 inline constexpr uint32_t dequantise_warps = dequantise_threads / 32;
 /// A warp's piece: elements of K of four lines, 32 apart (their scales lie side by side).

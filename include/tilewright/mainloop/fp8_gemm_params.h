@@ -101,6 +101,14 @@ constexpr bool fp8_interval_spans_tiles(const Fp8KernelId& id) {
   return id.promoted && fp8_plan(id).parts == 1;
 }
 
+/// Whether a promoted kernel computes the first K tile of an output tile in the temporary, too. Quicker
+/// (mainloop/wgmma_fp8.h), but then no group can span K tiles: the table has an unpromoted kernel beside each
+/// for problems whose K is one group.
+constexpr bool fp8_first_through_temporary(const Fp8KernelId& id) {
+  return id.promoted && id.interval == 0 && id.tile_m * id.tile_n == 128 * 256 &&
+         id.scales != Scales::vectors;
+}
+
 /// Whether a kernel with these scales can apply vectors. One for blocks takes them too (which of them it gets
 /// is Fp8GemmParams::block_scales), if registers are left: not when parts share a temporary.
 constexpr bool fp8_takes_vectors(int tile_m, int tile_n, int out_bytes, Scales scales) {

@@ -32,6 +32,8 @@ struct Fp8Config {
   static constexpr bool kVectorScales = kernels::fp8_takes_vectors(TileM, TileN, OutBytes, ScalesKind);
   static constexpr kernels::Fp8Plan kPlan = kernels::fp8_plan(TileM, TileN, OutBytes, Promoted, ScalesKind);
   static constexpr int kParts = kPlan.parts;
+  static constexpr bool kThroughTemporary = kernels::fp8_first_through_temporary(
+      {TileM, TileN, DType::e4m3, DType::e4m3, OutBytes, Promoted, Interval, LoadKind, ScalesKind});
   static constexpr int kPartN = kPlan.part_n;
   static constexpr int kRegisters = kPartN / 2;  // accumulators of one part, per thread
   static constexpr int kConsumers = kPlan.consumer_warpgroups;

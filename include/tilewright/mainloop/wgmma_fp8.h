@@ -145,12 +145,13 @@ struct WgmmaFp8 {
     TILEWRIGHT_DEVICE uint64_t join(uint32_t low) const { return (static_cast<uint64_t>(high) << 32) | low; }
   };
 
-  /// Whether the first group goes through the temporary: not if it may span K tiles.
-  static constexpr bool kThroughTemporary = kParts == 2;
-
   /// Slabs of the previous tile that promoted kernels store under the first group, and those that wait: as
   /// many as registers are left for.
-  static constexpr int kStoredFirst = kParts == 2 ? 3 : 2, kStoredLater = 4 - kStoredFirst;
+  static constexpr int kStoredFirst = Config::kThroughTemporary ||
+                                              (Config::kScales != kernels::Scales::none && kParts == 2)
+                                          ? 3
+                                          : 2,
+                       kStoredLater = 4 - kStoredFirst;
 
   static constexpr bool kPartsAlongM = Config::kTileM / Config::kConsumers > 64;
   static constexpr uint32_t kPartA = kPartsAlongM ? 64 * kernels::kFp8TileK / 16 : 0;
@@ -274,7 +275,7 @@ struct WgmmaFp8 {
     float temporary[kRegisters];
     scales.read(at.stage);
     uint32_t kt = 1;
-    if constexpr (kThroughTemporary) {
+    if constexpr (Config::kThroughTemporary) {
       multiply_first(acc, temporary, descriptors, ring, releaser, at, k_tiles, scales, shadow);
     } else {
       kt = multiply_first_group(acc, descriptors, ring, releaser, at, k_tiles, group_tiles, scales, shadow);
