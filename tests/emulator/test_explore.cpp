@@ -110,10 +110,10 @@ TEST_F(Explore, WarpsOfAWarpgroupStepApartByRoleOrEachByItself) {
   const auto kernel = [&] {
     init_barriers(kBar, {2});
     const uint32_t place = kSharedBase + 256;
-    constexpr const char* kRoles[] = {"writer", "helper", "reader"};
+    constexpr const char* kRoles[] = {"helper", "writer", "reader"};
     if (lane_id() != 0) return;
     if (roles) name_role(kRoles[warp_id()]);
-    if (warp_id() == 0) {
+    if (warp_id() == 1) {
       const uint32_t value = 1;
       store_shared(place, &value, 4);
     }
@@ -122,6 +122,7 @@ TEST_F(Explore, WarpsOfAWarpgroupStepApartByRoleOrEachByItself) {
     mbarrier_wait_parity(kBar, 0);
     uint32_t value = 0;
     load_shared(place, &value, 4);
+    mbarrier_arrive(kBar, 1);  // two whole phases
   };
   const Grid one{.threads = 96};
   const ExploreResult together = explore_kernel(one, kernel, {});
