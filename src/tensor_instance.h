@@ -3,6 +3,7 @@
 #include "src/tensor_kernel_table.h"
 #include "tilewright/arch/launch.h"
 #include "tilewright/arch/occupancy.h"
+#include "tilewright/kernels/complex_epilogue.h"
 #include "tilewright/kernels/tensor_gemm.h"
 
 #define TILEWRIGHT_JOIN_(a, b) a##b
@@ -38,6 +39,11 @@ using f64 = double;
 using s8 = int8_t;
 using u8 = uint8_t;
 using s32 = int32_t;
+using cf64 = blas::complex<double>;
+using cf32 = blas::complex<float>;
+using ctf32 = blas::complex<tf32>;
+using cf16 = blas::complex<f16>;
+using cbf16 = blas::complex<bf16>;
 }  // namespace element
 namespace contiguous {
 constexpr bool k = true;
@@ -49,7 +55,12 @@ using Descriptor = Config::Descriptor;
 using Handle = blas::DevicePipeline<Descriptor, Config::depth(), blas::internal_accumulator>;
 template <class T>
 using Linear = blas::LinearStore<Descriptor, T>;
-constexpr uint32_t kScratchBytes = Linear<Config::D>::scratch_bytes();
+template <class C>
+constexpr uint32_t scratch_bytes() {
+  if constexpr (C::kWgmma) return Linear<typename C::D>::scratch_bytes();
+  return 0;
+}
+constexpr uint32_t kScratchBytes = scratch_bytes<Config>();
 constexpr uint32_t kSharedBytes =
     kScratchBytes == 0 ? Handle::buffer_size() : Handle::scratch_offset() + kScratchBytes;
 
@@ -73,9 +84,7 @@ arch::LaunchConfig launch_config(uint32_t ctas) {
 Error error_of(const blas::pipeline_error& e) { return {ErrorCode::invalid_argument, "pipeline", e.message}; }
 
 template <class Epilogue>
-Status launch_with(const TensorGemmArguments& args, const TensorLaunch& how,
-                   const blas::pipeline_result<Epilogue>& epilogue) {
-  if (!epilogue) return error_of(epilogue.error());
+Status launch_with(const TensorGemmArguments& args, const TensorLaunch& how, const Epilogue& epilogue) {
   const auto a = tensor<Config::kOrderA, const Config::A>(args.a, args.m, args.k, args.batches);
   const auto b = tensor<Config::kOrderB, const Config::B>(args.b, args.k, args.n, args.batches);
   const auto pipeline = blas::suggest_pipeline<Config::depth(), Descriptor>(a, b);
@@ -84,35 +93,72 @@ Status launch_with(const TensorGemmArguments& args, const TensorLaunch& how,
   config.stream = how.stream;
   config.dependent_launch = how.dependent_launch;
   return arch::launch(tensor_gemm<Handle, Epilogue>, config, args.tiles, pipeline->get_device_handle(),
-                      *epilogue);
+                      epilogue);
+}
+template <class Epilogue>
+Status launch_with(const TensorGemmArguments& args, const TensorLaunch& how,
+                   const blas::pipeline_result<Epilogue>& epilogue) {
+  return epilogue ? launch_with(args, how, *epilogue) : error_of(epilogue.error());
+}
+
+blas::LinearFactors factors_of(const TensorGemmArguments& args) {
+  return {args.alpha, args.beta, args.alpha_device, args.beta_device};
 }
 
 template <class T>
+Status launch_complex(const TensorGemmArguments& args, const TensorLaunch& how) {
+  const auto strides = [&](const TensorOperand& o) {
+    return args.d_by_columns ? ComplexStrides{1, o.ld, o.batch_stride}
+                             : ComplexStrides{o.ld, 1, o.batch_stride};
+  };
+  const ComplexEpilogue<Descriptor, T> epilogue{
+      {static_cast<T*>(const_cast<void*>(args.d.data)), strides(args.d)},
+      {static_cast<const T*>(args.c.data), strides(args.c)},
+      factors_of(args)};
+  return launch_with(args, how, epilogue);
+}
+
+template <class T, blas::arrangement Order = blas::row_major>
+Status launch_ordered(const TensorGemmArguments& args, const TensorLaunch& how) {
+  const auto d = tensor<Order, T>(args.d, args.m, args.n, args.batches);
+  const auto c = tensor<Order, const T>(args.c, args.m, args.n, args.batches);
+  return launch_with(args, how, blas::make_linear_store<Descriptor>(d, c, factors_of(args), args.d_bulk));
+}
+template <class T>
 Status launch_linear(const TensorGemmArguments& args, const TensorLaunch& how) {
-  const auto d = tensor<blas::row_major, T>(args.d, args.m, args.n, args.batches);
-  const auto c = tensor<blas::row_major, const T>(args.c, args.m, args.n, args.batches);
-  const blas::LinearFactors factors{args.alpha, args.beta, args.alpha_device, args.beta_device};
-  return launch_with(args, how, blas::make_linear_store<Descriptor>(d, c, factors, args.d_bulk));
+  if constexpr (!Config::kWgmma) {
+    if (args.d_by_columns) return launch_ordered<T, blas::col_major>(args, how);
+  }
+  return launch_ordered<T>(args, how);
 }
 
 /// C: Config, as a parameter: what is not of its path is not compiled.
 template <class C>
 Status launch(const TensorGemmArguments& args, const TensorLaunch& how) {
   using D = typename C::D;
-  if constexpr (C::kWgmma) {
+  if constexpr (C::kComplex) {
+    if constexpr (!std::is_same_v<D, element::cf32> && !std::is_same_v<D, element::cf64>) {
+      if (args.d_type == DType::cf32) return launch_complex<element::cf32>(args, how);
+    }
+    return launch_complex<D>(args, how);
+  } else if constexpr (C::kWgmma) {
     const auto d = tensor<blas::row_major, D>(args.d, args.m, args.n, args.batches);
     if (args.plain()) return launch_with(args, how, blas::make_store_through_smem<typename C::Descriptor>(d));
   } else if constexpr (!std::is_same_v<D, float> && !std::is_same_v<D, double>) {
     if (args.d_type == DType::f32) return launch_linear<float>(args, how);
   }
-  return launch_linear<D>(args, how);
+  if constexpr (!C::kComplex) return launch_linear<D>(args, how);
 }
+
+template <class C>
+using AnyEpilogue =
+    std::conditional_t<C::kComplex, ComplexEpilogue<Descriptor, typename C::D>, Linear<typename C::D>>;
 
 /// Of any of the kernels here: all take the same of an SM's shared memory and registers.
 Expected<int> max_active_clusters() {
   constexpr auto kCtas = static_cast<uint32_t>(blas::blocks_per_cluster_of_v_m<Descriptor> *
                                                blas::blocks_per_cluster_of_v_n<Descriptor>);
-  return arch::max_active_clusters(tensor_gemm<Handle, Linear<Config::D>>, launch_config(kCtas));
+  return arch::max_active_clusters(tensor_gemm<Handle, AnyEpilogue<Config>>, launch_config(kCtas));
 }
 
 }  // namespace

@@ -87,8 +87,14 @@ void set_arguments(const KernelProblem& p, const TensorChoice& choice, BoundTens
   out.batches = p.l;
   out.a = input(p, p.a, id.k_major_a);
   out.b = input(p, p.b, id.k_major_b);
-  out.c = {nullptr, p.c.row, p.c.batch};
-  out.d = {nullptr, legal_ld(p.d.row, p.m, p.n, p.d_type), p.d.batch};
+  out.d_by_columns = p.d.column > 1;
+  if (out.d_by_columns) {
+    out.c = {nullptr, p.c.column, p.c.batch};
+    out.d = {nullptr, legal_ld(p.d.column, p.n, p.m, p.d_type), p.d.batch};
+  } else {
+    out.c = {nullptr, p.c.row, p.c.batch};
+    out.d = {nullptr, legal_ld(p.d.row, p.m, p.n, p.d_type), p.d.batch};
+  }
   out.d_type = p.d_type;
   out.d_bulk = choice.tma_store;
   out.alpha = p.scale;
@@ -99,7 +105,8 @@ void set_info(const PlanRequest& r, const TensorChoice& choice, PlanInfo& info) 
   const auto& id = choice.kernel->id;
   info.exchanged = r.problem.exchanged;
   info.kernel = kernels::tensor_kernel_name(id);
-  info.path = id.path == kernels::TensorPath::wgmma ? "wgmma" : "mma_sync";
+  constexpr const char* kPaths[] = {"wgmma", "mma_sync", "simt"};
+  info.path = kPaths[static_cast<size_t>(id.path)];
   info.tile = r.problem.to_caller({id.tile_m, id.tile_n});
   info.cluster = r.problem.to_caller({id.cluster_m, id.cluster_n});
   info.tile_k = kernels::tensor_tile_k(id);
@@ -119,22 +126,27 @@ Expected<BoundTensor> bind_tensor(const PlanRequest& request, PlanInfo& info) {
                       capability_text(request.target.capability),
                   "9.0");
   if (Status s = check_tensor_options(request.options)) return *s;
-  const Expected<TensorChoice> choice = choose_tensor_kernel(request);
-  if (!choice) return choice.error();
-  if (Status s = check_stages(request.options, *choice->kernel)) return *s;
   BoundTensor bound;
+  bound.flipped = takes_flipped(request);
+  const KernelProblem problem = bound.flipped ? request.problem.flipped() : request.problem;
+  const PlanRequest r{request.target, problem, request.asked, request.options};
+  const Expected<TensorChoice> choice = choose_tensor_kernel(r);
+  if (!choice) return choice.error();
+  if (Status s = check_stages(r.options, *choice->kernel)) return *s;
   bound.kernel = choice->kernel;
-  bound.launch.dependent_launch = request.options.dependent_launch;
+  bound.launch.dependent_launch = r.options.dependent_launch;
   info.why = choice->why;
-  if (!request.problem.empty) {
-    if (Status s = set_grid(request, bound, info)) return *s;
-    set_arguments(request.problem, *choice, bound);
+  if (!problem.empty) {
+    if (Status s = set_grid(r, bound, info)) return *s;
+    set_arguments(problem, *choice, bound);
   }
-  set_info(request, *choice, info);
+  set_info(r, *choice, info);
   return bound;
 }
 
-Status run_tensor(const KernelProblem& p, const BoundTensor& bound, const Buffers& buffers, void* stream) {
+Status run_tensor(const KernelProblem& problem, const BoundTensor& bound, const Buffers& buffers,
+                  void* stream) {
+  const KernelProblem p = bound.flipped ? problem.flipped() : problem;
   kernels::TensorGemmArguments arguments = bound.arguments;
   if (p.reads_ab) {
     arguments.a.data = p.pointer_a(buffers);

@@ -14,6 +14,7 @@ struct BoundTensor {
   const kernels::TensorKernel* kernel = nullptr;
   kernels::TensorGemmArguments arguments;
   kernels::TensorLaunch launch;
+  bool flipped = false;  // of the problem, KernelProblem::flipped() is computed
 };
 
 }  // namespace detail
@@ -24,6 +25,10 @@ Expected<detail::BoundTensor> bind_tensor(const PlanRequest& request, PlanInfo& 
 /// Launches the kernel on checked pointers.
 Status run_tensor(const KernelProblem& problem, const detail::BoundTensor& bound, const Buffers& buffers,
                   void* stream);
+
+/// Step zero of bind_tensor: whether the flipped problem is to be computed. Beside wgmma there are no kernels
+/// for A with M contiguous and B with K contiguous.
+bool takes_flipped(const PlanRequest& request);
 
 /// Step one of bind_tensor: the kernel for a problem, and whether its stores are bulk copies.
 struct TensorChoice {
