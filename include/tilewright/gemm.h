@@ -73,13 +73,18 @@ struct ScaleStrides {
 ///   tf32       FP32 in memory, of which the tensor core reads the upper 19 bits; D of f32
 ///   s8, u8     exact sums, which wrap around beyond 32 bits; D of s32 or f32
 ///   f64        FP64 throughout; D of f64
+/// and complex numbers, real part first, with real alpha and beta:
+///   cf16, cbf16, ctf32, cf64  each part summed as a real product of 2 K terms; D of cf16, cbf16 or cf32, of
+///              cf64 ones of cf64
+///   cf32       FP32 throughout, on the ordinary cores; D of cf32
 /// wgmma multiplies what it can: f16 and bf16 in any order, tf32, s8 and u8 with K contiguous (mixtures of s8
 /// and u8 only so), all with addresses and strides that are multiples of 16 bytes. mma.sync, half as fast or
 /// less, multiplies all else (PlanInfo::path).
 ///
 /// Block-scaled A and B (mxfp8, mxfp4, mxfp8 x mxfp4, nvfp4) run on the tensor cores of sm_100a, or of sm_90a
-/// after a kernel has made bf16 matrices of them in the workspace, sums in FP32; D and C are f16, bf16 or f32, row-major. K is whole vectors of scales (docs/block-scaled.md);
-/// scale_a and scale_b are the scales of the tensors.
+/// after a kernel has made bf16 matrices of them in the workspace, sums in FP32; D and C are f16, bf16 or
+/// f32, row-major. K is whole vectors of scales (docs/block-scaled.md); scale_a and scale_b are the scales of
+/// the tensors.
 struct Problem {
   int64_t m = 0, n = 0, k = 0;
   int64_t l = 1;  // batches
@@ -218,10 +223,10 @@ class Plan {
   /// Bytes of device memory that run() needs besides the operands, as Buffers::workspace. FP8: none.
   int64_t workspace_bytes() const { return info().workspace_bytes; }
   /// Launches one kernel on `stream` (a cudaStream_t, or an emulator::Machine*; null is the default one),
-  /// with another before it when operands are repacked or dequantised and one after it when K is cut (PlanInfo::launches),
-  /// or none when D is empty. Allocates nothing. A and B are not touched when K or alpha is zero; C is not
-  /// touched when beta is zero. Errors: a pointer that is null or less aligned than planned; a current GPU
-  /// other than the plan's; the launch's own.
+  /// with another before it when operands are repacked or dequantised and one after it when K is cut
+  /// (PlanInfo::launches), or none when D is empty. Allocates nothing. A and B are not touched when K or
+  /// alpha is zero; C is not touched when beta is zero. Errors: a pointer that is null or less aligned than
+  /// planned; a current GPU other than the plan's; the launch's own.
   Status run(const Buffers& buffers, void* stream = nullptr) const;
 
   explicit Plan(std::shared_ptr<const detail::PlanState> state) : state_(std::move(state)) {}
