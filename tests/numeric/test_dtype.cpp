@@ -17,8 +17,8 @@ TEST(DType, a_complex_number_has_two_parts_of_its_real_type) {
   for (const auto& row : detail::kDTypes) {
     EXPECT_EQ(detail::row_of(row.type).type, row.type);  // the table is in the order of the enumerators
     EXPECT_EQ(bits_of(row.type), (is_complex(row.type) ? 2 : 1) * bits_of(real_type_of(row.type)));
-    if (is_complex(row.type))
-      EXPECT_EQ(name_of(row.type), std::string("c") + name_of(real_type_of(row.type)));
+    const std::string prefix = is_complex(row.type) ? "c" : "";
+    EXPECT_EQ(name_of(row.type), prefix + name_of(real_type_of(row.type)));
   }
 }
 
