@@ -30,7 +30,8 @@ Status check_extents(const Problem& p) {
 
 bool is_byte(DType t) { return t == DType::s8 || t == DType::u8; }
 bool is_tensor_type(DType t) {
-  return t == DType::f16 || t == DType::bf16 || t == DType::tf32 || t == DType::f64 || is_byte(t);
+  return t == DType::f16 || t == DType::bf16 || t == DType::tf32 || t == DType::f64 || is_byte(t) ||
+         is_complex(t);
 }
 
 Family family_of(const Problem& p) {
@@ -47,8 +48,9 @@ Status check_tensor_types(const Problem& p) {
     const bool a_known = is_tensor_type(a);
     return broken(RuleId::type_ab, a_known ? "B" : "A", type_text(a_known ? b : a), name_of(a_known ? a : b));
   }
-  const DType usual = is_byte(a) ? DType::s32 : a == DType::tf32 ? DType::f32 : a;
-  if (p.d.type != usual && (a == DType::f64 || p.d.type != DType::f32))
+  const DType wide = is_complex(a) ? DType::cf32 : DType::f32;
+  const DType usual = is_byte(a) ? DType::s32 : real_type_of(a) == DType::tf32 ? wide : a;
+  if (p.d.type != usual && (real_type_of(a) == DType::f64 || p.d.type != wide))
     return broken(RuleId::type_d_tensor, "D", type_text(p.d.type), name_of(usual));
   if (p.beta != 0 && p.c.type != p.d.type)
     return broken(RuleId::type_c_tensor, "C", type_text(p.c.type), name_of(p.d.type));

@@ -31,7 +31,7 @@ struct ScaleLines {
 enum class Family : uint8_t {
   fp8,           // e4m3 and e5m2 on tensor cores, with promotion
   simt,          // f32 on the ordinary cores
-  tensor,        // f16, bf16, tf32, s8, u8 and f64 on tensor cores
+  tensor,        // f16, bf16, tf32, s8, u8 and f64 on tensor cores; complex numbers
   block_scaled,  // mxfp8, mxfp4 and nvfp4 on tensor cores
 };
 

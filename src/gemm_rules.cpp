@@ -22,18 +22,21 @@ constexpr NumberedRule kTable[] = {
      {"extent.range", "m, n, k and l are 0 to 2147483647 (bulk copies have signed 32-bit coordinates)",
       kRange}},
     {RuleId::type_ab,
-     {"type.ab", "A and B are e4m3 or e5m2, s8 or u8, or both f16, bf16, tf32, f32 or f64", kUnsupported}},
+     {"type.ab",
+      "A and B are e4m3 or e5m2, s8 or u8, or both of one of f16, bf16, tf32, f32, f64, cf16, cbf16, ctf32, "
+      "cf32 and cf64",
+      kUnsupported}},
     {RuleId::type_c, {"type.c", "C of an FP8 product is f16, bf16 or f32", kUnsupported}},
     {RuleId::type_d, {"type.d", "D of an FP8 product is e4m3, e5m2, f16, bf16 or f32", kUnsupported}},
     {RuleId::type_f32, {"type.f32", "with A or B of f32, all of A, B, C and D are f32", kUnsupported}},
     {RuleId::type_d_tensor,
      {"type.d_tensor",
       "D of f16 operands is f16 or f32, of bf16 ones bf16 or f32, of tf32 ones f32, of f64 ones f64, of s8 "
-      "and u8 "
-      "ones s32 or f32",
+      "and u8 ones s32 or f32; of complex ones the complex type of these parts",
       kUnsupported}},
     {RuleId::type_c_tensor,
-     {"type.c_tensor", "C of f16, bf16, tf32, f64, s8 and u8 products has the type of D", kUnsupported}},
+     {"type.c_tensor", "C of f16, bf16, tf32, f64, s8, u8 and complex products has the type of D",
+      kUnsupported}},
     {RuleId::layout_k_major,
      {"layout.k_major",
       "wgmma of FP8 reads K-major operands only: A is row-major and B column-major, so that K is contiguous",
@@ -66,7 +69,9 @@ constexpr NumberedRule kTable[] = {
      {"cluster.copy", "kernels without bulk loads, and FP32 kernels, run in clusters of 1x1", kUnsupported}},
     {RuleId::cluster_built,
      {"cluster.built",
-      "kernels of f16, bf16, tf32, f64, s8 and u8 run in clusters of the shape they are built with",
+      "kernels of f16, bf16, tf32, f64, s8, u8 and complex numbers run in clusters of the shape they are "
+      "built "
+      "with",
       kUnsupported}},
     {RuleId::cluster_resident,
      {"cluster.resident", "at least one cluster fits on the multiprocessors that may be used", kUnsupported}},

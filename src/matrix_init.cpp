@@ -80,6 +80,18 @@ void for_each_element(const MatrixShape& shape, const Write& write) {
   }
 }
 
+// fill(first part, shape, seed) for the parts of a complex matrix, as two matrices that lie between each
+// other.
+template <class Fill>
+void for_each_part(void* data, MatrixShape shape, uint64_t seed, const Fill& fill) {
+  if (!is_complex(shape.type)) return fill(data, shape, seed);
+  const int64_t bytes = bits_of(shape.type) / 16;
+  shape.type = real_type_of(shape.type);
+  shape.row_stride *= 2, shape.column_stride *= 2, shape.batch_stride *= 2;
+  fill(data, shape, seed);
+  fill(static_cast<uint8_t*>(data) + bytes, shape, ~seed);
+}
+
 // Sets the bits of an element.
 template <class T>
 void store_code(void* data, int64_t index, uint64_t code) {
@@ -102,21 +114,25 @@ Expected<Init> parse_init(std::string_view text) {
       "'" + std::string(text) + "' is not a way to fill a matrix; known are normal, uniform, ones, integers"};
 }
 
-void fill_matrix(void* data, const MatrixShape& shape, Init init, uint64_t seed) {
-  with_type(shape.type, [&](auto t) {
-    using T = decltype(t);
-    for_each_element(shape, [&](int64_t batch, int64_t row, int64_t column, int64_t index) {
-      store_as<T>(data, index, draw<T>(init, element_hash(seed, batch, row, column)), true);
+void fill_matrix(void* all, const MatrixShape& whole, Init init, uint64_t whole_seed) {
+  for_each_part(all, whole, whole_seed, [&](void* data, const MatrixShape& shape, uint64_t seed) {
+    with_type(shape.type, [&](auto t) {
+      using T = decltype(t);
+      for_each_element(shape, [&](int64_t batch, int64_t row, int64_t column, int64_t index) {
+        store_as<T>(data, index, draw<T>(init, element_hash(seed, batch, row, column)), true);
+      });
     });
   });
 }
 
-void fill_any_codes(void* data, const MatrixShape& shape, bool specials, uint64_t seed) {
-  with_type(shape.type, [&](auto t) {
-    using T = decltype(t);
-    for_each_element(shape, [&](int64_t batch, int64_t row, int64_t column, int64_t index) {
-      store_code<T>(data, index, element_hash(seed, batch, row, column));
-      if (!specials && !std::isfinite(load_as<T>(data, index))) store_code<T>(data, index, 0);
+void fill_any_codes(void* all, const MatrixShape& whole, bool specials, uint64_t whole_seed) {
+  for_each_part(all, whole, whole_seed, [&](void* data, const MatrixShape& shape, uint64_t seed) {
+    with_type(shape.type, [&](auto t) {
+      using T = decltype(t);
+      for_each_element(shape, [&](int64_t batch, int64_t row, int64_t column, int64_t index) {
+        store_code<T>(data, index, element_hash(seed, batch, row, column));
+        if (!specials && !std::isfinite(load_as<T>(data, index))) store_code<T>(data, index, 0);
+      });
     });
   });
 }

@@ -10,7 +10,7 @@
 
 namespace tilewright {
 
-/// Values are rounded to nearest even.
+/// Values are rounded to nearest even. Parts of complex numbers are drawn one by one; ones are 1 + i.
 ///   normal    standard normal; for integer types 16 times that, clamped
 ///   uniform   from [0, 1); for integer types over the whole range
 ///   ones      1

@@ -29,11 +29,13 @@ struct Descriptor {
   DType type;
 };
 // What files may hold, and for each type what is written (the first one that fits).
-constexpr std::array<Descriptor, 8> kReadable{{
+constexpr std::array<Descriptor, 10> kReadable{{
     {"<f8", DType::f64},
     {"<f4", DType::f32},
     {"<f2", DType::f16},
     {"<i4", DType::s32},
+    {"<c16", DType::cf64},
+    {"<c8", DType::cf32},
     {"<u2", DType::bf16},
     {"|i1", DType::s8},
     {"|u1", DType::u8},
@@ -183,9 +185,9 @@ Expected<DType> readable_type(const std::string& path, const std::string& descr)
                     "its elements are big-endian (" + shown + "); convert them with astype('<" +
                         HeaderParser::printable(descr.substr(1)) + "')");
   }
-  return io_error(
-      path, "npy.dtype",
-      "elements of type " + shown + " cannot be read; known are <f8 <f4 <f2 <i4 |i1, <u2 (as bf16) and |u1");
+  return io_error(path, "npy.dtype",
+                  "elements of type " + shown +
+                      " cannot be read; known are <f8 <f4 <f2 <c16 <c8 <i4 |i1, <u2 (as bf16) and |u1");
 }
 
 // ---- files
@@ -333,6 +335,8 @@ std::string_view written_descriptor(DType type) {
   switch (type) {
     case DType::tf32:
       return "<f4";
+    case DType::ctf32:
+      return "<c8";
     case DType::e4m3:
     case DType::e5m2:
     case DType::e8m0:

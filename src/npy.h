@@ -22,16 +22,17 @@ struct NpyArray {
   int64_t elements() const;
 };
 
-/// Reads a file of format version 1, 2 or 3 with little-endian elements f8, f4, f2, i4, i1, u2 (as bf16) or
-/// u1. Nothing in the file is trusted: the error is one sentence that names the file and says what is wrong
-/// (not a .npy file, cut short, data shorter or longer than the shape says, big-endian or other types, ...).
+/// Reads a file of format version 1, 2 or 3 with little-endian elements f8, f4, f2, c16, c8, i4, i1, u2 (as
+/// bf16) or u1. Nothing in the file is trusted: the error is one sentence that names the file and says what
+/// is wrong (not a .npy file, cut short, data shorter or longer than the shape says, big-endian or other
+/// types, ...).
 Expected<NpyArray> read_npy(const std::string& path);
 
 /// Writes format version 1 (version 2 if the header needs it). The file appears whole or not at all: the
 /// bytes go to a temporary file in the same directory, which then takes the name. A link is followed; a
 /// target that is neither new nor an ordinary file is refused. `data` holds the elements in C order, or
-/// Fortran order if `fortran_order`; not e2m1, which NumPy cannot hold. Errors: no space (needed and free
-/// bytes), permission, a directory that is not there, e2m1.
+/// Fortran order if `fortran_order`; not e2m1, cf16 and cbf16, which NumPy cannot hold. Errors: no space
+/// (needed and free bytes), permission, a directory that is not there, such a type.
 Status write_npy(const std::string& path, DType type, std::span<const int64_t> shape, const void* data,
                  bool fortran_order = false);
 

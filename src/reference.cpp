@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "src/complex_reference.h"
 #include "tilewright/detail/parallel.h"
 #include "tilewright/numeric/element.h"
 
@@ -126,6 +127,7 @@ Status reference_gemm(const ReferenceGemm& gemm, double* d, double* abs_sum,
                      std::to_string(gemm.k) + ", " + std::to_string(gemm.batches) +
                      " batches: none may be negative"};
   }
+  if (is_complex(gemm.a.type)) return reference_gemm(RealForm(gemm).gemm, d, abs_sum, progress);
   const int64_t blocks_of_batch = (gemm.m + kRows - 1) / kRows;
   if (gemm.batches != 0 && blocks_of_batch > std::numeric_limits<int>::max() / gemm.batches) {
     return Error{ErrorCode::out_of_range, "reference.blocks",
@@ -324,6 +326,13 @@ Partial compare_rows(const ReferenceGemm& g, const double* d_reference, const do
 Comparison compare(const ReferenceGemm& gemm, const double* d_reference, const double* abs_sum,
                    const MatrixView& got, const ComparisonRules& rules,
                    const std::function<void(int, int)>& progress) {
+  if (is_complex(got.type)) {
+    std::vector<uint8_t> bytes;
+    const MatrixView parts = real_parts(got, gemm.m, gemm.n, gemm.batches, bytes);
+    Comparison c = compare(RealForm(gemm).gemm, d_reference, abs_sum, parts, rules, progress);
+    c.column /= 2;
+    return c;
+  }
   const int64_t blocks_of_batch = (gemm.m + kRows - 1) / kRows;
   std::vector<Partial> partials(static_cast<size_t>(blocks_of_batch * gemm.batches));
   const auto work = [&](int block) {

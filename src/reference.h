@@ -53,6 +53,8 @@ struct ReferenceGemm {
 /// x, or |x| if that is more: |x| for a normal number, the least normal one for a subnormal, 2^-126 for zero.
 /// For all other types |x~| = |x|.
 ///
+/// Complex A, B and C: d and abs_sum are those of the parts, [batch][m][n][part]; alpha and beta are real.
+///
 /// NaN and Inf propagate as in IEEE 754. `progress(done, total)` is called after each block of rows, never by
 /// two threads at once. Errors: a negative extent; more than 2^31 blocks of 64 rows.
 Status reference_gemm(const ReferenceGemm& gemm, double* d, double* abs_sum,
@@ -85,7 +87,8 @@ struct AccumulationBound {
 ///  * A zero c has the exponent -126, which adds less than 2^-133 a step.
 /// The bound can be nearly reached: terms just below the last place, all of one sign, lose all of themselves.
 ///
-/// `type`: e4m3 or e5m2 (either, for mixed operands), f16, bf16, tf32. k, interval >= 0.
+/// `type`: e4m3 or e5m2 (either, for mixed operands), f16, bf16, tf32. k, interval >= 0. A complex sum is one
+/// of 2 k products for each part.
 AccumulationBound wgmma_f32_bound(DType type, int64_t k, int64_t interval);
 
 /// As wgmma_f32_bound with interval 4, when each group's result is multiplied by the product of two FP32
@@ -134,7 +137,8 @@ struct Comparison {
 /// the output type's roundings of reference - e and reference + e; so overflow is judged too. A NaN reference
 /// wants a NaN (0 from an integer D), an infinite one what the output type makes of infinity. Where S leaves
 /// the range of the accumulator or of FP32, any value passes: intermediate overflow is legal there.
-/// d_reference and abs_sum are what reference_gemm(gemm, ...) gave.
+/// d_reference and abs_sum are what reference_gemm(gemm, ...) gave. Parts of complex elements are judged one
+/// by one, and counted so.
 Comparison compare(const ReferenceGemm& gemm, const double* d_reference, const double* abs_sum,
                    const MatrixView& got, const ComparisonRules& rules,
                    const std::function<void(int, int)>& progress = {});

@@ -48,11 +48,16 @@ std::string type_words(const KernelProblem& p) {
   return std::string(name_of(a)) + " x " + name_of(b) + " -> " + name_of(p.d_type);
 }
 
-/// Kernels that can compute the problem: those of wgmma if there are any, else those of mma_sync.
+/// Kernels that can compute the problem: those of wgmma if there are any, else those of mma_sync, or simt.
 class Candidates {
  public:
   Candidates(const PlanRequest& r, std::span<const TensorKernel* const> kernels)
       : r_(r), kernels_(kernels), a_(access_of(r.problem.a)), b_(access_of(r.problem.b)) {}
+
+  bool in_missing_order() const {
+    return r_.problem.reads_ab && !a_.k_major && b_.k_major &&
+           (r_.options.load == LoadKind::copy || of_path(TensorPath::wgmma).empty());
+  }
 
   Expected<std::vector<const TensorKernel*>> find(std::string& why) const {
     const LoadKind load = r_.options.load;
@@ -61,8 +66,10 @@ class Candidates {
     if (!found.empty()) return found;
     if (load == LoadKind::tma) return refuse_bulk();
     why = load == LoadKind::copy ? ", loads of kind copy were asked for" : why_not_wgmma();
-    found = of_path(TensorPath::mma_sync);
-    if (!found.empty()) return found;
+    for (const TensorPath path : {TensorPath::mma_sync, TensorPath::simt}) {
+      found = of_path(path);
+      if (!found.empty()) return found;
+    }
     const bool mixed = r_.problem.a.type != r_.problem.b.type && !kernels_.empty();
     return broken(RuleId::tile_built, "types", type_words(r_.problem) + why,
                   mixed ? "two of one type, or K-major ones at multiples of 16 bytes, and D of s32"
@@ -90,6 +97,9 @@ class Candidates {
   }
 
   std::string why_not_wgmma() const {
+    if (is_complex(r_.problem.a.type))
+      return r_.problem.a.type == DType::cf32 ? ", FP32 means the ordinary cores"
+                                              : ", wgmma has no complex numbers";
     for (const auto& [operand, access] : {std::pair{&r_.problem.a, &a_}, std::pair{&r_.problem.b, &b_}})
       if (!access->bulk)
         return std::string(", no bulk loads (") + operand->name + ": " + obstacle_of(*operand).found + ")";
@@ -154,9 +164,9 @@ Shape2 profitable_cluster(const KernelProblem& p, const TileChoice& tile, int sm
 
 Expected<bool> choose_store(const PlanRequest& r, const TensorKernel& kernel, std::string& why) {
   const KernelProblem& p = r.problem;
-  if (kernel.id.path == TensorPath::mma_sync) {
+  if (kernel.id.path != TensorPath::wgmma) {
     if (r.options.store != StoreKind::tma) return false;
-    return broken(RuleId::store_tma, "D", "of a kernel of mma_sync", "direct stores");
+    return broken(RuleId::store_tma, "D", "of a kernel of mma_sync or simt", "direct stores");
   }
   if (r.options.store == StoreKind::direct) {
     why += ", direct stores as asked";
@@ -173,6 +183,10 @@ Expected<bool> choose_store(const PlanRequest& r, const TensorKernel& kernel, st
 }
 
 }  // namespace
+
+bool takes_flipped(const PlanRequest& r, std::span<const TensorKernel* const> kernels) {
+  return Candidates(r, kernels).in_missing_order();
+}
 
 Expected<TensorChoice> choose_tensor_kernel(const PlanRequest& r,
                                             std::span<const TensorKernel* const> kernels) {

@@ -12,7 +12,7 @@
 namespace tilewright::kernels {
 
 /// Which instructions multiply.
-enum class TensorPath : uint8_t { wgmma, mma_sync };
+enum class TensorPath : uint8_t { wgmma, mma_sync, simt };
 
 /// One compiled kernel. The table of all of them is src/tensor_kernels.def.
 struct TensorKernelId {
@@ -25,7 +25,8 @@ struct TensorKernelId {
 
   /// Whether the kernel stores D of a type.
   constexpr bool stores(DType type) const {
-    return type == d || (path == TensorPath::mma_sync && a != DType::f64 && type == DType::f32);
+    const DType wide = is_complex(a) ? DType::cf32 : DType::f32;
+    return type == d || (path == TensorPath::mma_sync && real_type_of(a) != DType::f64 && type == wide);
   }
 };
 
@@ -39,7 +40,8 @@ struct TensorOperand {
   int64_t ld = 0, batch_stride = 0;
 };
 
-/// Per batch, D[m][n] = alpha * sum_k A[m][k] B[k][n] + beta * C[m][n], with row-major C and D.
+/// Per batch, D[m][n] = alpha * sum_k A[m][k] B[k][n] + beta * C[m][n], with row-major C and D, or
+/// column-major ones.
 struct TensorGemmArguments {
   schedule::TileSchedule tiles;
   int64_t m = 0, n = 0, batches = 0;
@@ -47,6 +49,8 @@ struct TensorGemmArguments {
   TensorOperand a, b;
   TensorOperand c;  // read only when beta is not zero
   TensorOperand d;
+  /// Not of wgmma: C and D are column-major; their `ld` lies between columns.
+  bool d_by_columns = false;
   DType d_type{};
   bool d_bulk = false;  // D is stored by TMA
   float alpha = 1, beta = 0;

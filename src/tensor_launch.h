@@ -15,6 +15,10 @@ auto tensor_of(const kernels::TensorOperand& o, int64_t rows, int64_t columns, i
                                                batches, o.ld, o.batch_stride);
 }
 
+inline blas::LinearFactors factors_of(const kernels::TensorGemmArguments& args) {
+  return {args.alpha, args.beta, args.alpha_device, args.beta_device};
+}
+
 /// The kernels of one TensorConfig, which differ in their epilogues.
 template <class Config>
 struct TensorLauncher {

@@ -88,8 +88,15 @@ void set_arguments(const KernelProblem& p, const TensorChoice& choice, BoundTens
   out.batches = p.l;
   out.a = input(p, p.a, id.k_major_a);
   out.b = input(p, p.b, id.k_major_b);
-  out.c = {nullptr, p.c.row, p.c.batch};
-  out.d = {nullptr, legal_ld(p.d.row, p.m, p.n, p.d_type), p.d.batch};
+  // A flipped problem's. Where only one of the two has a step between columns, both have a single row.
+  out.d_by_columns = p.d.column > 1 || p.c.column > 1;
+  if (out.d_by_columns) {
+    out.c = {nullptr, p.c.column, p.c.batch};
+    out.d = {nullptr, legal_ld(p.d.column, p.n, p.m, p.d_type), p.d.batch};
+  } else {
+    out.c = {nullptr, p.c.row, p.c.batch};
+    out.d = {nullptr, legal_ld(p.d.row, p.m, p.n, p.d_type), p.d.batch};
+  }
   out.d_type = p.d_type;
   out.d_bulk = choice.tma_store;
   out.alpha = p.scale;
@@ -100,7 +107,8 @@ void set_info(const PlanRequest& r, const TensorChoice& choice, PlanInfo& info) 
   const auto& id = choice.kernel->id;
   info.exchanged = r.problem.exchanged;
   info.kernel = kernels::tensor_kernel_name(id);
-  info.path = id.path == kernels::TensorPath::wgmma ? "wgmma" : "mma_sync";
+  constexpr const char* kPaths[] = {"wgmma", "mma_sync", "simt"};
+  info.path = kPaths[static_cast<size_t>(id.path)];
   info.tile = r.problem.to_caller({id.tile_m, id.tile_n});
   info.cluster = r.problem.to_caller({id.cluster_m, id.cluster_n});
   info.tile_k = kernels::tensor_tile_k(id);
@@ -121,7 +129,12 @@ Expected<BoundTensor> bind_tensor(const PlanRequest& request, PlanInfo& info) {
                   "9.0");
   std::vector<const kernels::TensorKernel*> kernels;
   for (int i = 0; i < request.target.tensor.count; ++i) kernels.push_back(request.target.tensor.kernels + i);
-  return bind_tensor_kernel(request, kernels, info);
+  if (!takes_flipped(request, kernels)) return bind_tensor_kernel(request, kernels, info);
+  const KernelProblem flipped = request.problem.flipped();
+  Expected<BoundTensor> bound =
+      bind_tensor_kernel({request.target, flipped, request.asked, request.options}, kernels, info);
+  if (bound) bound->flipped = true;
+  return bound;
 }
 
 Expected<BoundTensor> bind_tensor_kernel(const PlanRequest& request,
@@ -143,7 +156,9 @@ Expected<BoundTensor> bind_tensor_kernel(const PlanRequest& request,
   return bound;
 }
 
-Status run_tensor(const KernelProblem& p, const BoundTensor& bound, const Buffers& buffers, void* stream) {
+Status run_tensor(const KernelProblem& problem, const BoundTensor& bound, const Buffers& buffers,
+                  void* stream) {
+  const KernelProblem p = bound.flipped ? problem.flipped() : problem;
   kernels::TensorGemmArguments arguments = bound.arguments;
   if (p.reads_ab) {
     arguments.a.data = p.pointer_a(buffers);

@@ -1,4 +1,4 @@
-// Plans and runs of the tensor-core kernels of 16-bit, TF32 and integer operands.
+// Plans and runs of the tensor-core kernels of 16-bit, TF32, FP64, integer and complex operands.
 #pragma once
 
 #include <span>
@@ -15,6 +15,7 @@ struct BoundTensor {
   const kernels::TensorKernel* kernel = nullptr;
   kernels::TensorGemmArguments arguments;
   kernels::TensorLaunch launch;
+  bool flipped = false;  // of the problem, KernelProblem::flipped() is computed
 };
 
 }  // namespace detail
@@ -22,8 +23,8 @@ struct BoundTensor {
 /// Fills in `info` too. Errors: the rules of such problems and of the options.
 Expected<detail::BoundTensor> bind_tensor(const PlanRequest& request, PlanInfo& info);
 
-/// The same with one of `kernels` for a problem of any family in the form that they take. The capability is
-/// not looked at.
+/// The same with one of `kernels` for a problem of any family in the form that they take: it is never
+/// flipped. The capability is not looked at.
 Expected<detail::BoundTensor> bind_tensor_kernel(const PlanRequest& request,
                                                  std::span<const kernels::TensorKernel* const> kernels,
                                                  PlanInfo& info);
@@ -31,6 +32,10 @@ Expected<detail::BoundTensor> bind_tensor_kernel(const PlanRequest& request,
 /// Launches the kernel on checked pointers.
 Status run_tensor(const KernelProblem& problem, const detail::BoundTensor& bound, const Buffers& buffers,
                   void* stream);
+
+/// Step zero of bind_tensor: whether the flipped problem is to be computed. Beside wgmma there are no kernels
+/// for A with M contiguous and B with K contiguous.
+bool takes_flipped(const PlanRequest& request, std::span<const kernels::TensorKernel* const> kernels);
 
 /// Step one of bind_tensor_kernel: the kernel for a problem, and whether its stores are bulk copies.
 struct TensorChoice {

@@ -27,6 +27,7 @@ Expected<int> parse_word(std::string_view option, const std::string& text,
 /// The type of D when none is named.
 DType usual_output(DType a, DType b) {
   const auto either = [&](DType t) { return a == t || b == t; };
+  if (is_complex(a)) return a == DType::ctf32 ? DType::cf32 : a;
   if (either(DType::f64)) return DType::f64;
   if (either(DType::f32) || either(DType::tf32)) return DType::f32;
   if (either(DType::s8) || either(DType::u8)) return DType::s32;
@@ -73,14 +74,16 @@ void ProblemArguments::add_to(CLI::App& app) {
   app.add_option("--mnk", mnk, "Extents M,N,K of one batch")->excludes("--mnkl");
   app.add_option(
          "--dtype", dtype,
-         "Type of A and B: e4m3, e5m2, f16, bf16, tf32 (FP32 in memory), s8, u8, f32 or f64, or block-scaled "
-         "mxfp8, mxfp4 or nvfp4; A:B for two (e4m3:e5m2, s8:u8, mxfp8:mxfp4). fp8-1x128: e4m3 with "
+         "Type of A and B: e4m3, e5m2, f16, bf16, tf32 (FP32 in memory), s8, u8, f32 or f64; complex cf16, "
+         "cbf16, ctf32, cf32 (Complex64) or cf64 (Complex128); or block-scaled mxfp8, mxfp4 or nvfp4; A:B "
+         "for two (e4m3:e5m2, s8:u8, mxfp8:mxfp4). fp8-1x128: e4m3 with "
          "--scale_mode block")
       ->capture_default_str();
   app.add_option(
       both_spellings("c_dtype"), c_dtype,
       "Type of D: Float16, Float32, BFloat16, Float8E4M3FN, Float8E5M2, Int32. Default: that of the "
-      "operands for f16, bf16 and f32, Float32 for tf32, Int32 for integers, else Float16");
+      "operands for f16, bf16, f32, f64 and complex ones, Float32 for tf32, Complex64 for ctf32, Int32 for "
+      "integers, else Float16");
   app.add_option(both_spellings("a_major"), a_major, "Contiguous dimension of A: k or m")
       ->capture_default_str();
   app.add_option(both_spellings("b_major"), b_major, "Contiguous dimension of B: k or n")

@@ -258,6 +258,9 @@ Expected<std::vector<BenchProblem>> problems_of(const BenchArguments& args) {
   if (bits_of(types->d.type) == 8)
     return Error{ErrorCode::invalid_argument, "option.c_dtype",
                  "--c_dtype: bench compares 16 and 32 bit outputs only"};
+  if (is_complex(types->a.type))
+    return Error{ErrorCode::invalid_argument, "option.dtype",
+                 std::string("--dtype: bench compares no complex numbers; found ") + name_of(types->a.type)};
   const std::string list = args.shapes.empty() ? bench_suite(types->a.type, args.suite) : args.shapes;
   std::vector<BenchProblem> out;
   for (const std::string& word : split_words(list)) {

@@ -27,7 +27,10 @@ Rounding rounding_of(DType type) {
   });
 }
 
-/// The reference as an element of D's type: what the tolerance is measured from.
+/// Numbers in an element: the parts of a complex one are judged one by one.
+int64_t parts_of(DType type) { return is_complex(type) ? 2 : 1; }
+
+/// The reference as a number of D's type: what the tolerance is measured from.
 double as_output(double value, DType type, bool saturate) {
   alignas(8) uint8_t element[8];
   store_element(element, type, 0, value, saturate && bits_of(type) == 8);
@@ -41,9 +44,10 @@ int64_t count_outside_tolerance(const Operands& o, const std::vector<double>& re
   size_t at = 0;
   for (int64_t b = 0; b < p.l; ++b)
     for (int64_t i = 0; i < p.m; ++i)
-      for (int64_t j = 0; j < p.n; ++j, ++at) {
+      for (int64_t j = 0; j < parts_of(p.d.type) * p.n; ++j, ++at) {
+        const int64_t parts = parts_of(p.d.type);
         const double want = as_output(reference[at], p.d.type, p.saturate),
-                     got = load_element(d.data, d.type, d.index(b, i, j));
+                     got = load_element(d.data, d.type, parts * d.index(b, i, j / parts) + j % parts);
         const bool both_nan = std::isnan(want) && std::isnan(got);
         if (!both_nan && want != got && !(std::abs(got - want) <= t.absolute + t.relative * std::abs(want)))
           ++failures;
@@ -103,14 +107,14 @@ void add_verdict(const Verdict& verdict, nlohmann::json& out) {
 }  // namespace
 
 double GemmReport::flops() const {
-  return 2.0 * static_cast<double>(problem.m) * static_cast<double>(problem.n) *
-         static_cast<double>(problem.k) * static_cast<double>(problem.l);
+  return (is_complex(problem.a.type) ? 8.0 : 2.0) * static_cast<double>(problem.m) *
+         static_cast<double>(problem.n) * static_cast<double>(problem.k) * static_cast<double>(problem.l);
 }
 
 Expected<Verdict> judge(const Operands& operands, const std::optional<Tolerance>& tolerance) {
   const Problem& p = operands.problem;
   const ReferenceGemm reference = operands.reference();
-  std::vector<double> d(static_cast<size_t>(p.m * p.n * p.l)), abs_sum(d.size());
+  std::vector<double> d(static_cast<size_t>(p.m * p.n * p.l * parts_of(p.d.type))), abs_sum(d.size());
   {
     Progress progress("FP64 reference");
     if (Status s = reference_gemm(reference, d.data(), abs_sum.data(), progress.callback())) return *s;
@@ -136,10 +140,12 @@ void print_configuration(const Problem& p, const PlanInfo& plan, const std::stri
   fmt::print("A major: {}, B major: {}, C major: {}\n", a_major(p), b_major(p), c_major(p));
   if (is_integer(p.a.type)) {
     fmt::print("accumulation: exact, in 32-bit integers\n");
+  } else if (p.a.type == DType::cf32) {
+    fmt::print("accumulation: FP32, two fused multiply-adds after another for each part\n");
   } else if (p.a.type == DType::f32) {
     fmt::print("accumulation: FP32, one fused multiply-add after another; parts of K: {} at most\n",
                plan.splits);
-  } else if (p.a.type == DType::f64) {
+  } else if (real_type_of(p.a.type) == DType::f64) {
     fmt::print("accumulation: FP64, one fused multiply-add after another\n");
   } else if (!is_fp8(p.a.type)) {
     fmt::print("accumulation: the tensor core's, in FP32\n");

@@ -60,7 +60,7 @@ Expected<FileOperand> read_operand(const std::string& path, const char* axes, DT
   out.batches = shape.size() == 3 ? shape[0] : 1;
   out.rows = shape[shape.size() - 2];
   out.k = shape[shape.size() - 1];
-  const DType as_it_is = type == DType::tf32 ? DType::f32 : type;
+  const DType as_it_is = type == DType::tf32 ? DType::f32 : type == DType::ctf32 ? DType::cf32 : type;
   if (!is_fp8(type) && array->type != as_it_is)
     return Error{ErrorCode::io, "file.type",
                  fmt::format("{}: elements of type {}, but {} operands come from {} files", path,

@@ -73,6 +73,10 @@ struct ScaleStrides {
 ///   tf32       FP32 in memory, of which the tensor core reads the upper 19 bits; D of f32
 ///   s8, u8     exact sums, which wrap around beyond 32 bits; D of s32 or f32
 ///   f64        FP64 throughout; D of f64
+/// and complex numbers, real part first, with real alpha and beta:
+///   cf16, cbf16, ctf32, cf64  each part summed as a real product of 2 K terms; D of cf16, cbf16 or cf32, of
+///              cf64 ones of cf64
+///   cf32       FP32 throughout, on the ordinary cores; D of cf32
 /// wgmma multiplies what it can: f16 and bf16 in any order, tf32, s8 and u8 with K contiguous (mixtures of s8
 /// and u8 only so), all with addresses and strides that are multiples of 16 bytes. mma.sync, half as fast or
 /// less, multiplies all else (PlanInfo::path).

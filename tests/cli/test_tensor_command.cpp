@@ -74,6 +74,64 @@ TEST(TensorCommand, mma_sync_takes_every_order_and_extent) {
   EXPECT_LT(gemm("--dtype f64 --mnk 70,130,50").json()["rel_error"], 1e-15);
 }
 
+TEST(TensorCommand, multiplies_complex_numbers_in_every_order) {
+  const struct {
+    const char *dtype, *d, *path;
+  } rows[] = {{"cf16", "cf16", "mma_sync"},
+              {"cbf16", "cbf16", "mma_sync"},
+              {"ctf32", "cf32", "mma_sync"},
+              {"Complex64", "cf32", "simt"},
+              {"Complex128", "cf64", "mma_sync"}};
+  int order = 0;
+  for (const auto& row : rows)
+    for (int i = 0; i < 2; ++i, ++order) {
+      const std::string majors = std::string(" --a_major ") + (order % 2 == 0 ? "k" : "m") + " --b_major " +
+                                 (order / 2 % 2 == 0 ? "k" : "n") + " --c_major " + (i == 0 ? "n" : "m");
+      const Output o =
+          gemm("--mnkl 70,50,40,2 --alpha 0.5 --beta -2 --dtype " + std::string(row.dtype) + majors);
+      EXPECT_EQ(o.exit_code, 0) << o.err << o.out;
+      const nlohmann::json j = o.json();
+      EXPECT_EQ(j["pass"], true) << majors;
+      EXPECT_EQ(j["d_type"], row.d);
+      EXPECT_EQ(j["path"], row.path);
+      EXPECT_LT(j["rel_error"], 1e-2);
+    }
+  EXPECT_LT(gemm("--dtype cf64 --mnk 30,40,50").json()["rel_error"], 1e-15);
+  expect_refused(gemm("--dtype cf32 --c_dtype Float32 --mnk 64,64,64"), "type.d_tensor", "cf32");
+}
+
+TEST(TensorCommand, reads_and_writes_files_of_complex_numbers) {
+  const Folder folder;
+  std::vector<float> a(2 * 8 * 5), b(2 * 6 * 5);
+  for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 7) - 3;
+  for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 5) - 2;
+  const int64_t a_shape[] = {8, 5}, b_shape[] = {6, 5};
+  ASSERT_FALSE(write_npy(folder.file("a.npy"), DType::cf32, a_shape, a.data()));
+  ASSERT_FALSE(write_npy(folder.file("b.npy"), DType::cf32, b_shape, b.data()));
+  for (const char* dtype : {"cf32", "ctf32"}) {
+    const Output o = gemm(std::string("--dtype ") + dtype + " --a_file " + folder.file("a.npy") +
+                          " --b_file " + folder.file("b.npy") + " --out " + folder.file("d.npy"));
+    ASSERT_EQ(o.exit_code, 0) << o.err << o.out;
+    const Expected<NpyArray> d = read_npy(folder.file("d.npy"));
+    ASSERT_TRUE(d) << d.error().message;
+    EXPECT_EQ(d->type, DType::cf32);
+    ASSERT_EQ(d->shape, (std::vector<int64_t>{8, 6}));
+    const auto* got = reinterpret_cast<const float*>(d->bytes.data());
+    for (size_t m = 0; m < 8; ++m)
+      for (size_t n = 0; n < 6; ++n) {
+        float re = 0, im = 0;  // B's file has a row for each column
+        for (size_t k = 0; k < 5; ++k) {
+          const float *x = &a[2 * (m * 5 + k)], *y = &b[2 * (n * 5 + k)];
+          re += x[0] * y[0] - x[1] * y[1];
+          im += x[0] * y[1] + x[1] * y[0];
+        }
+        ASSERT_EQ(got[2 * (m * 6 + n)], re) << m << ", " << n;
+        ASSERT_EQ(got[2 * (m * 6 + n) + 1], im) << m << ", " << n;
+      }
+  }
+  expect_refused(gemm("--dtype cf64 --a_file " + folder.file("a.npy")), "file.type", "cf64");
+}
+
 TEST(TensorCommand, explains_a_choice) {
   const Output o = run_program("explain --dtype bf16 --mnk 4096,4096,4096 --device emulator");
   EXPECT_EQ(o.exit_code, 0);

@@ -99,6 +99,57 @@ TEST(TensorPlan, follows_the_contiguous_dimensions) {
     }
 }
 
+TEST(TensorPlan, complex_numbers_have_kernels_of_three_orders_for_four) {
+  for (const bool a_k : {true, false})
+    for (const bool b_k : {true, false})
+      for (const bool d_rows : {true, false}) {
+        Problem p = tensor_problem(DType::cf16, DType::cf16, 100, 200, 64);
+        p.a.layout = a_k ? Layout::row_major : Layout::column_major;
+        p.b.layout = b_k ? Layout::column_major : Layout::row_major;
+        p.d.layout = d_rows ? Layout::row_major : Layout::column_major;
+        p.beta = 1;
+        p.c.layout = p.d.layout;
+        const PlanInfo info = planned(p).info();
+        EXPECT_EQ(info.path, "mma_sync");
+        const std::string order = a_k == b_k ? (a_k ? "kk" : "mn") : "kn";
+        EXPECT_EQ(info.kernel, "mma_sync_128x64_cf16_cf16_" + order + "_a4");
+        // A and B change places for a column-major D, and where A alone has M contiguous.
+        const RecordedTensorLaunch l = run(planned(p));
+        const bool flipped = order == "kn" && (d_rows ? !a_k : a_k);
+        EXPECT_EQ(info.exchanged, !d_rows != flipped);
+        EXPECT_EQ(l.arguments.a.data, info.exchanged ? fake_buffers().b : fake_buffers().a);
+        EXPECT_EQ(l.arguments.m, info.exchanged ? 200 : 100);
+        // D[m][n] as the kernel sees it lies where the caller's does.
+        const bool rows = d_rows != info.exchanged;
+        EXPECT_EQ(l.arguments.d_by_columns, !rows);
+        EXPECT_EQ(l.arguments.d.ld, d_rows ? 200 : 100);
+        EXPECT_EQ(l.arguments.c.ld, l.arguments.d.ld);
+        EXPECT_FALSE(info.tma_load || info.tma_store);
+      }
+}
+
+TEST(TensorPlan, complex_numbers_are_stored_as_such) {
+  EXPECT_EQ(planned(tensor_problem(DType::cbf16, DType::cf32)).info().path, "mma_sync");
+  EXPECT_EQ(planned(tensor_problem(DType::ctf32, DType::cf32)).info().tile_k, 16);
+  EXPECT_EQ(planned(tensor_problem(DType::cf64, DType::cf64)).info().path, "mma_sync");
+  const PlanInfo single = planned(tensor_problem(DType::cf32, DType::cf32)).info();
+  EXPECT_EQ(single.path, "simt");
+  EXPECT_NE(single.why.find("FP32 means the ordinary cores"), std::string::npos);
+  expect_refused(tensor_problem(DType::cf64, DType::cf32), {}, "type.d_tensor", "cf64");
+  expect_refused(tensor_problem(DType::cf32, DType::f32), {}, "type.d_tensor", "cf32");
+  expect_refused(tensor_problem(DType::ctf32, DType::ctf32), {}, "type.d_tensor", "cf32");
+  Problem mixed = tensor_problem(DType::cf32, DType::cf32);
+  mixed.b.type = DType::f32;
+  EXPECT_FALSE(plan_on(fake_gpu(), mixed, {}));
+  Problem other_c = tensor_problem(DType::cf32, DType::cf32);
+  other_c.c.layout = Layout::column_major;
+  other_c.beta = 1;
+  expect_refused(other_c, {}, "layout.c", "row_major");
+  Options bulk;
+  bulk.load = LoadKind::tma;
+  expect_refused(tensor_problem(DType::cf16, DType::cf16), bulk, "tile.built", "cf16");
+}
+
 TEST(TensorPlan, takes_the_order_that_bulk_copies_address) {
   // A column of A is both row-major with an illegal leading dimension and column-major with a legal one.
   Problem p = tensor_problem(kBf16, kBf16, 512, 512, 1);
@@ -167,13 +218,29 @@ TEST(TensorPlan, mma_sync_takes_what_wgmma_cannot) {
   expect_kernel(p, "mma_sync_128x128_f16_f16_kn_a2", "B: base aligned to 2");
   p = tensor_problem(DType::tf32, kF32);
   p.a.layout = Layout::column_major;
-  expect_kernel(p, "mma_sync_128x128_tf32_f32_mk_a16", "wgmma has no tf32 of this order");
+  // There is no kernel of this order: D^T = B^T A^T has one, and stores columns.
+  expect_kernel(p, "mma_sync_128x128_tf32_f32_kn_a16", "computed as D^T");
+  expect_kernel(p, "mma_sync_128x128_tf32_f32_kn_a16", "wgmma has no tf32 of this order");
+  const RecordedTensorLaunch flipped = run(planned(p));
+  EXPECT_TRUE(flipped.arguments.d_by_columns);
+  EXPECT_EQ(flipped.arguments.a.data, fake_buffers().b);
+  EXPECT_EQ(flipped.arguments.m, 768);
+  EXPECT_EQ(flipped.arguments.d.ld, 768);
+  Problem column = p;
+  column.n = 1;
+  column.d.layout = Layout::column_major;
+  column.c.ld = 5;
+  column.beta = 1;
+  EXPECT_TRUE(run(planned(column)).arguments.d_by_columns);  // C steps from column to column where D need not
+  EXPECT_EQ(run(planned(column)).arguments.c.ld, 5);
   p.a.ld = 513;
-  expect_kernel(p, "mma_sync_128x128_tf32_f32_mk_a4", "A: leading dimension 513 of 4 bytes");
+  expect_kernel(p, "mma_sync_128x128_tf32_f32_kn_a4", "A: leading dimension 513 of 4 bytes");
   p = tensor_problem(DType::s8, DType::s32);
   p.b.layout = Layout::row_major;
   p.d.layout = Layout::column_major;
-  expect_kernel(p, "mma_sync_128x128_s8_s32_mk_a16", "computed as D^T");
+  expect_kernel(p, "mma_sync_128x128_s8_s32_kn_a16", "wgmma has no s8 of this order");
+  EXPECT_FALSE(planned(p).info().exchanged);  // twice
+  EXPECT_TRUE(run(planned(p)).arguments.d_by_columns);
   p = tensor_problem(DType::f64, DType::f64);
   expect_kernel(p, "mma_sync_64x128_f64_f64_kk_a8", "wgmma has no f64");
   p.b.layout = Layout::row_major;

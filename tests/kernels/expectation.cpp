@@ -61,11 +61,11 @@ Expectation::Expectation(const GemmCase& c, const HostOperands& operands, const 
   gemm_.beta = factors_.reference_beta;
   gemm_.scale_d = factors_.scale_d;
   gemm_.threads = threads_for(p);
-  const auto elements = static_cast<size_t>(p.m * p.n * p.l);
+  const auto elements = static_cast<size_t>(p.m * p.n * p.l * (is_complex(p.d.type) ? 2 : 1));
   reference_.resize(elements);
   magnitude_.resize(elements);
   static_cast<void>(reference_gemm(gemm_, reference_.data(), magnitude_.data()));  // the extents are legal
-  if (c.check_model) run_model(plan);
+  if (c.check_model && !is_complex(p.a.type)) run_model(plan);
 }
 
 void Expectation::run_model(const PlanInfo& plan) {

@@ -280,7 +280,8 @@ std::string describe(const GemmCase& c) {
   return s + text(", data ", name_of(c.data), ", seed ", c.seed);
 }
 
-std::string difference(DType type, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right) {
+std::string difference(DType element, const std::vector<uint8_t>& left, const std::vector<uint8_t>& right) {
+  const DType type = real_type_of(element);  // complex numbers part by part
   if (left.size() != right.size()) return "different sizes";
   const auto elements = static_cast<int64_t>(left.size()) * 8 / bits_of(type);
   for (int64_t i = 0; i < elements; ++i) {

@@ -15,6 +15,9 @@ namespace {
 
 constexpr uint8_t kNan = 0xFF;  // every byte of a NaN of each type
 
+/// Numbers in an element. Functions and specials are about the real part of a complex one.
+int64_t parts_of(DType type) { return is_complex(type) ? 2 : 1; }
+
 /// Codes that break careless kernels. e4m3 has no infinity.
 std::array<uint8_t, 6> special_codes(DType type) {
   if (type == DType::e4m3) return {0x7F, 0x80, 0x7E, 0xFE, 0x01, 0xFF};
@@ -30,7 +33,8 @@ constexpr std::array<float, 6> kSpecialFloats{
     -std::numeric_limits<float>::infinity()};
 
 /// The same for other types; integers have their ends only.
-double special_value(DType type, size_t which) {
+double special_value(DType element, size_t which) {
+  const DType type = real_type_of(element);
   if (is_integer(type))
     return with_type(type, [&](auto t) -> double {
       using Traits = NumericTraits<decltype(t)>;
@@ -55,7 +59,7 @@ void plant_specials(HostOperand& o, bool along_columns) {
       if (is_fp8(s.type)) {
         o.bytes[static_cast<size_t>(index)] = codes[which];
       } else {
-        store_element(o.bytes.data(), s.type, index, special_value(s.type, which), false);
+        store_element(o.bytes.data(), s.type, parts_of(s.type) * index, special_value(s.type, which), false);
       }
     }
   }
@@ -68,13 +72,15 @@ void fill(HostOperand& o, const GemmCase& c, const ElementFunction& value, uint6
     for (int64_t batch = 0; batch < batches; ++batch)
       for (int64_t row = 0; row < s.rows; ++row)
         for (int64_t column = 0; column < s.columns; ++column)
-          store_element(o.bytes.data(), s.type, s.index(batch, row, column), value(batch, row, column),
-                        false);
+          for (int64_t part = 0; part < parts_of(s.type); ++part)
+            store_element(o.bytes.data(), s.type, parts_of(s.type) * s.index(batch, row, column) + part,
+                          part == 0 ? value(batch, row, column) : 0, false);
     return;
   }
   const MatrixShape shape{s.type, s.rows, s.columns, batches, s.row_stride, s.column_stride, s.batch_stride};
   // Sums of any f64 or f32 leave the range of the reference.
-  if (c.data == Data::codes && s.type != DType::f64 && s.type != DType::f32 && s.type != DType::s32) {
+  const DType number = real_type_of(s.type);
+  if (c.data == Data::codes && number != DType::f64 && number != DType::f32 && number != DType::s32) {
     fill_any_codes(o.bytes.data(), shape, false, seed);
     return;
   }

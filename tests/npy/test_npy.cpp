@@ -71,10 +71,11 @@ std::string header_of(const std::string& descr, const std::string& shape,
 
 TEST_F(Npy, every_type_survives_the_round_trip) {
   const std::pair<DType, DType> types[] = {
-      {DType::f64, DType::f64}, {DType::f32, DType::f32},   {DType::tf32, DType::f32},
-      {DType::f16, DType::f16}, {DType::bf16, DType::bf16}, {DType::s32, DType::s32},
-      {DType::s8, DType::s8},   {DType::u8, DType::u8},     {DType::e4m3, DType::u8},
-      {DType::e5m2, DType::u8}, {DType::e8m0, DType::u8}};
+      {DType::f64, DType::f64},   {DType::f32, DType::f32},   {DType::tf32, DType::f32},
+      {DType::f16, DType::f16},   {DType::bf16, DType::bf16}, {DType::s32, DType::s32},
+      {DType::s8, DType::s8},     {DType::u8, DType::u8},     {DType::e4m3, DType::u8},
+      {DType::e5m2, DType::u8},   {DType::e8m0, DType::u8},   {DType::cf64, DType::cf64},
+      {DType::cf32, DType::cf32}, {DType::ctf32, DType::cf32}};
   for (const auto& [written, read] : types) {
     std::vector<uint8_t> bytes(static_cast<size_t>(bytes_of(written, 15)));
     for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(37 * i);
@@ -161,7 +162,7 @@ TEST_F(Npy, shapes_that_lie_are_refused_with_both_sizes) {
 
 TEST_F(Npy, other_types_are_refused_by_name) {
   expect_refused(file_of(header_of(">f4", "(1,)"), "abcd"), "npy.big_endian", "astype('<f4')");
-  expect_refused(file_of(header_of("<c8", "(1,)"), "abcdefgh"), "npy.dtype", "'<c8'");
+  expect_refused(file_of(header_of("<i8", "(1,)"), "abcdefgh"), "npy.dtype", "'<i8'");
   expect_refused(file_of(header_of("|O", "(1,)"), "abcdefgh"), "npy.dtype", "'|O'");
   expect_refused(file_of(header_of("\x01\nq", "(1,)"), "abcdefgh"), "npy.dtype", "'??q'");
   expect_refused(file_of("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }\n", "abcd"),

@@ -11,6 +11,17 @@ static_assert(dtype_of<bf16> == DType::bf16 && dtype_of<e2m1> == DType::e2m1 &&
               dtype_of<double> == DType::f64);
 static_assert(bytes_of(DType::e2m1, 5) == 3 && bytes_of(DType::f16, 5) == 10 && bits_of(DType::e2m1) == 4);
 
+static_assert(is_complex(DType::cbf16) && is_complex(DType::cf64) && !is_complex(DType::s32));
+
+TEST(DType, a_complex_number_has_two_parts_of_its_real_type) {
+  for (const auto& row : detail::kDTypes) {
+    EXPECT_EQ(detail::row_of(row.type).type, row.type);  // the table is in the order of the enumerators
+    EXPECT_EQ(bits_of(row.type), (is_complex(row.type) ? 2 : 1) * bits_of(real_type_of(row.type)));
+    const std::string prefix = is_complex(row.type) ? "c" : "";
+    EXPECT_EQ(name_of(row.type), prefix + name_of(real_type_of(row.type)));
+  }
+}
+
 TEST(DType, both_names_of_every_type_parse_in_any_case) {
   for (const auto& row : detail::kDTypes) {
     EXPECT_EQ(name_of(row.type), std::string(row.name));

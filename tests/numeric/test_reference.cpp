@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <vector>
 
@@ -81,6 +82,53 @@ TEST(Reference, equals_the_textbook_sum_for_every_type_and_layout) {
 
 // Scales are factors of the elements: the reference of scaled operands is that of operands multiplied by
 // them.
+std::complex<double> complex_element(const MatrixView& v, int64_t batch, int64_t i, int64_t j) {
+  const int64_t at = 2 * v.index(batch, i, j);
+  return {load_element(v.data, v.type, at), load_element(v.data, v.type, at + 1)};
+}
+
+TEST(Reference, equals_the_textbook_sum_of_complex_numbers) {
+  const int64_t m = 70, n = 35, k = 150, batches = 2;
+  for (DType type : {DType::cf16, DType::cbf16, DType::ctf32, DType::cf32, DType::cf64}) {
+    Storage a({type, m, k, batches, k + 4, 1, m * (k + 4) + 2}, batches * (m * (k + 4) + 2));
+    Storage b({type, k, n, batches, 1, k + 2, n * (k + 2) + 6}, batches * (n * (k + 2) + 6));
+    Storage c({DType::cf32, m, n, batches, 1, m + 1, n * (m + 1)}, batches * n * (m + 1));
+    fill_matrix(a.bytes.data(), a.shape, Init::normal, 1);
+    fill_matrix(b.bytes.data(), b.shape, Init::normal, 2);
+    fill_matrix(c.bytes.data(), c.shape, Init::normal, 3);
+    const ReferenceGemm g{m, n, k, batches, a.view(), b.view(), c.view(), 1.5, -0.5, 1, 2};
+    std::vector<double> d(static_cast<size_t>(2 * batches * m * n)), s(d.size());
+    ASSERT_FALSE(reference_gemm(g, d.data(), s.data()));
+    Storage got({DType::cf64, m, n, batches, n, 1, m * n}, batches * m * n);
+    for (int64_t e = 0; e < batches * m * n; ++e) {
+      const int64_t batch = e / (m * n), i = e / n % m, j = e % n;
+      std::complex<double> sum = 0;
+      double magnitude = 0;
+      for (int64_t x = 0; x < k; ++x) {
+        const auto p = complex_element(g.a, batch, i, x), q = complex_element(g.b, batch, x, j);
+        sum += p * q;
+        magnitude += std::fabs(p.real() * q.real()) + std::fabs(p.imag() * q.imag());
+      }
+      const auto want = 1.5 * sum - 0.5 * complex_element(g.c, batch, i, j);
+      const auto at = static_cast<size_t>(2 * e);
+      ASSERT_NEAR(d[at], want.real(), 1e-12 * (magnitude + 1)) << name_of(type);
+      ASSERT_NEAR(d[at + 1], want.imag(), 1e-12 * (magnitude + 1)) << name_of(type);
+      ASSERT_NEAR(s[at], magnitude, 0.01 * magnitude) << name_of(type);
+      store_element(got.bytes.data(), DType::cf64, 2 * e, d[at], false);
+      store_element(got.bytes.data(), DType::cf64, 2 * e + 1, d[at + 1], false);
+    }
+    // One wrong imaginary part is found, and named by its element.
+    const ComparisonRules rules{fma_f64_bound(2 * k), false, true};
+    EXPECT_TRUE(compare(g, d.data(), s.data(), got.view(), rules).passed());
+    const int64_t wrong = (m + 5) * n + 7;
+    store_element(got.bytes.data(), DType::cf64, 2 * wrong + 1, 1e3, false);
+    const Comparison found = compare(g, d.data(), s.data(), got.view(), rules);
+    EXPECT_EQ(found.failures, 1);
+    EXPECT_EQ(found.elements, 2 * batches * m * n);
+    EXPECT_EQ(std::vector<int64_t>({found.batch, found.row, found.column}), (std::vector<int64_t>{1, 5, 7}));
+  }
+}
+
 TEST(Reference, scales_are_factors_of_the_elements) {
   const int64_t m = 70, n = 130, k = 300, batches = 2;
   Storage a({DType::f32, m, k, batches, k, 1, m * k}, batches * m * k);

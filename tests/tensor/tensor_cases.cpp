@@ -29,9 +29,12 @@ Shape2 flip_if(bool exchanged, int m_extent, int n_extent) {
   return exchanged ? Shape2{n_extent, m_extent} : Shape2{m_extent, n_extent};
 }
 
-constexpr DType kTypes[] = {DType::bf16, DType::f16, DType::tf32, DType::s8, DType::u8, DType::f64};
+constexpr DType kTypes[] = {DType::bf16, DType::f16,   DType::tf32,  DType::s8,   DType::u8,  DType::f64,
+                            DType::cf16, DType::cbf16, DType::ctf32, DType::cf32, DType::cf64};
+/// What sums of the type are stored as without loss.
+DType wide_of(DType type) { return is_complex(type) ? DType::cf32 : DType::f32; }
 DType output_of(DType type) {
-  return bits_of(type) == 8 ? DType::s32 : type == DType::tf32 ? DType::f32 : type;
+  return bits_of(type) == 8 ? DType::s32 : real_type_of(type) == DType::tf32 ? wide_of(type) : type;
 }
 
 }  // namespace
@@ -81,13 +84,25 @@ std::vector<GemmCase> tensor_kernel_cases() {
     c.data = Data::normal;
     c.seed = static_cast<uint64_t>(number);
     c.options.max_sms = 2;
-    const bool narrow = id.d != DType::f32 && id.stores(DType::f32);
+    const bool narrow = id.d != wide_of(id.a) && id.stores(wide_of(id.a));
     if (narrow) {
       GemmCase wide = c;
       wide.name += " to f32";
-      wide.problem.d.type = wide.problem.c.type = DType::f32;
+      wide.problem.d.type = wide.problem.c.type = wide_of(id.a);
       wide.problem.beta = 0.5f;
       cases.push_back(std::move(wide));
+    }
+    // A problem that has no kernel of its own order: that of the exchanged one stores D column by column.
+    if (id.path != TensorPath::wgmma && id.k_major_a && !id.k_major_b) {
+      GemmCase flipped = tensor_case(id, "", c.problem.m, c.problem.n, c.problem.k, true);
+      if (!exchanged) std::swap(flipped.problem.m, flipped.problem.n);
+      flipped.name = c.name + " flipped";
+      flipped.problem.c.layout = flipped.problem.d.layout = Layout::row_major;
+      flipped.problem.beta = -0.5f;
+      flipped.options.max_sms = 2;
+      pad_for_bulk(flipped.problem, static_cast<int64_t>(cases.size() % 2));
+      if (id.alignment < 16) flipped.problem.a.ld += id.alignment * 8 / bits_of(id.a);
+      cases.push_back(std::move(flipped));
     }
     cases.push_back(std::move(c));
   }
@@ -119,7 +134,7 @@ std::vector<GemmCase> tensor_edge_cases() {
   const TensorKernelId& wide = small_kernel(DType::s8, DType::s32);
   for (const int64_t columns : {1, 3, 4, 5, 31, 32, 33, 36}) add(wide, 33, columns, 130);
   for (const TensorKernelId& other : kIds) {
-    if (other.path != TensorPath::mma_sync) continue;
+    if (other.path == TensorPath::wgmma) continue;
     const int64_t tile = kernels::tensor_tile_k(other);
     add(other, 70, 72, tile + 1);
     add(other, 129, 17, tile / 2 - 1);
@@ -130,6 +145,18 @@ std::vector<GemmCase> tensor_edge_cases() {
     add(*one, 1, 1, 1);
     add(*one, 1, 130, 64);
     add(*one, 130, 1, 64);
+  }
+  // A column of D flipped into a row, and a C that has a leading dimension where D has none.
+  for (const TensorKernelId& other : kIds) {
+    if (other.path == TensorPath::wgmma || !other.k_major_a || other.k_major_b || is_complex(other.a))
+      continue;
+    GemmCase c = tensor_case(other, "", 1, 70, 33, true);
+    c.name = text("a column, ", kernels::tensor_kernel_name(other));
+    c.problem.c.layout = Layout::row_major;
+    c.problem.c.ld = 5;
+    c.problem.beta = 2;
+    c.options.max_sms = 1;
+    cases.push_back(std::move(c));
   }
   return cases;
 }

@@ -47,7 +47,7 @@ std::vector<Row> kernel_rows() {
     const int type = (static_cast<int>(id.a) * 16 + static_cast<int>(id.b)) * 16 + static_cast<int>(id.d);
     rows.push_back({types.of(type), 2 * id.k_major_a + id.k_major_b, tiles.of(1000 * id.tile_m + id.tile_n),
                     id.cluster_m * id.cluster_n - 1,
-                    ways.of(id.alignment + 100 * (id.path == kernels::TensorPath::wgmma))});
+                    ways.of(id.alignment + 100 * static_cast<int>(id.path))});
   }
   return rows;
 }
@@ -110,7 +110,8 @@ GemmCase covering_case(const TensorKernelId& id, const Row& at, size_t number) {
   const GemmCase::Offsets own = c.offset;
   c.offset = kOffsets[static_cast<size_t>(at[kOffset])];
   c.offset.a += own.a, c.offset.b += own.b;
-  if (bits_of(id.d) == 64) c.offset.c &= 8, c.offset.d &= 8;
+  const int least = bits_of(id.d) / 8;
+  if (least > 4) c.offset.c = c.offset.c / least * least, c.offset.d = c.offset.d / least * least;
   set_batches(c, at[kBatches]);
   set_factors(c, at[kFactors]);
   c.data = kData_[static_cast<size_t>(at[kData])];

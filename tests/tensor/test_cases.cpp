@@ -25,7 +25,9 @@ class TensorShard : public ::testing::TestWithParam<int> {
       // Without a product the order of A and B decides nothing.
       const bool named = cases[i].name.find(result.info.kernel) != std::string::npos;
       EXPECT_TRUE(named || cases[i].problem.alpha == 0) << cases[i].name << " ran " << result.info.kernel;
-      EXPECT_EQ(result.info.path, result.info.kernel.starts_with("mma_sync") ? "mma_sync" : "wgmma");
+      EXPECT_EQ(result.info.path, result.info.kernel.starts_with("mma_sync") ? "mma_sync"
+                                  : result.info.kernel.starts_with("simt")   ? "simt"
+                                                                             : "wgmma");
     }
   }
 };

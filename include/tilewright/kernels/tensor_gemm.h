@@ -1,4 +1,4 @@
-// The whole-grid tensor-core kernels of 16-bit, TF32 and integer products: users of the pipeline API.
+// The whole-grid kernels of 16-bit, TF32, FP64, integer and complex products: users of the pipeline API.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,37 @@
 namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
 
+/// The type of a number's parts.
+template <class T>
+struct PartOf {
+  using type = T;
+};
+template <class T>
+struct PartOf<blas::complex<T>> {
+  using type = T;
+};
+
 /// A kernel of the table. TypeA, TypeB, TypeD: elements of A, B, D. KA, KB: K is the contiguous index of A,
-/// of B. Path: wgmma or mma_sync; Alignment: of A and B, bytes.
+/// of B. Path: wgmma, mma_sync or simt (complex FP32); Alignment: of A and B, bytes.
 template <int M, int N, class TypeA, class TypeB, class TypeD, bool KA, bool KB, int ClusterM, int ClusterN,
           blas::path Path, int Alignment>
 struct TensorConfig {
   using A = TypeA;
   using B = TypeB;
   using D = TypeD;
-  static constexpr bool kWgmma = Path == blas::path::wgmma;
+  using PartA = typename PartOf<A>::type;
+  using PartB = typename PartOf<B>::type;
+  static constexpr bool kWgmma = Path == blas::path::wgmma, kComplex = blas::is_complex_v<A>;
   static constexpr blas::arrangement kOrderA = KA ? blas::row_major : blas::col_major,
                                      kOrderB = KB ? blas::col_major : blas::row_major;
   static constexpr int kTileK = 128 / static_cast<int>(sizeof(A));  // the width of the widest swizzle
-  /// wgmma: a warpgroup for each 64 rows.
-  static constexpr int kThreads = M >= 128 || !kWgmma ? 256 : 128;
+  /// wgmma: a warpgroup for each 64 rows. The ordinary cores: one.
+  static constexpr int kThreads = Path == blas::path::mma_sync || (kWgmma && M >= 128) ? 256 : 128;
   using Sum = std::conditional_t<std::is_integral_v<A>, int32_t,
-                                 std::conditional_t<std::is_same_v<A, double>, double, float>>;
+                                 std::conditional_t<std::is_same_v<PartA, double>, double, float>>;
+  static constexpr blas::type kType = kComplex ? blas::type::complex : blas::type::real;
   using Descriptor =
-      decltype(blas::Size<M, N, kTileK>() + blas::Precision<A, B, Sum>() +
+      decltype(blas::Size<M, N, kTileK>() + blas::Precision<PartA, PartB, Sum>() + blas::Type<kType>() +
                blas::Arrangement<kOrderA, kOrderB, blas::row_major>() + blas::BlockDim<kThreads>() +
                blas::Alignment<Alignment, Alignment, sizeof(Sum)>() + blas::WithPipeline() +
                blas::EnableInputStreaming() + blas::SM<900, blas::arch_specific>() +

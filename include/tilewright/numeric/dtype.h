@@ -16,7 +16,26 @@
 
 namespace tilewright {
 
-enum class DType : uint8_t { f64, f32, tf32, f16, bf16, e4m3, e5m2, e2m1, e8m0, s8, u8, s32 };
+/// cf64 to cbf16: complex numbers, real part first.
+enum class DType : uint8_t {
+  f64,
+  f32,
+  tf32,
+  f16,
+  bf16,
+  e4m3,
+  e5m2,
+  e2m1,
+  e8m0,
+  s8,
+  u8,
+  s32,
+  cf64,
+  cf32,
+  ctf32,
+  cf16,
+  cbf16
+};
 
 namespace detail {
 
@@ -27,7 +46,7 @@ struct DTypeRow {
   const char* long_name;
 };
 
-inline constexpr std::array<DTypeRow, 12> kDTypes{{
+inline constexpr std::array<DTypeRow, 17> kDTypes{{
     {DType::f64, 64, "f64", "Float64"},
     {DType::f32, 32, "f32", "Float32"},
     {DType::tf32, 32, "tf32", "TFloat32"},
@@ -40,6 +59,11 @@ inline constexpr std::array<DTypeRow, 12> kDTypes{{
     {DType::s8, 8, "s8", "Int8"},
     {DType::u8, 8, "u8", "Uint8"},
     {DType::s32, 32, "s32", "Int32"},
+    {DType::cf64, 128, "cf64", "Complex128"},
+    {DType::cf32, 64, "cf32", "Complex64"},
+    {DType::ctf32, 64, "ctf32", "ComplexTFloat32"},
+    {DType::cf16, 32, "cf16", "Complex32"},
+    {DType::cbf16, 32, "cbf16", "ComplexBFloat16"},
 }};
 
 constexpr const DTypeRow& row_of(DType type) { return kDTypes[static_cast<size_t>(type)]; }
@@ -52,6 +76,24 @@ constexpr int bits_of(DType type) { return detail::row_of(type).bits; }
 constexpr int64_t bytes_of(DType type, int64_t count) { return (count * bits_of(type) + 7) / 8; }
 constexpr bool is_fp8(DType type) { return type == DType::e4m3 || type == DType::e5m2; }
 constexpr bool is_integer(DType type) { return type == DType::s8 || type == DType::u8 || type == DType::s32; }
+constexpr bool is_complex(DType type) { return type >= DType::cf64; }
+/// The type of a part of a complex number; any other type itself.
+constexpr DType real_type_of(DType type) {
+  switch (type) {
+    case DType::cf64:
+      return DType::f64;
+    case DType::cf32:
+      return DType::f32;
+    case DType::ctf32:
+      return DType::tf32;
+    case DType::cf16:
+      return DType::f16;
+    case DType::cbf16:
+      return DType::bf16;
+    default:
+      return type;
+  }
+}
 /// "e4m3", "bf16", ...
 constexpr const char* name_of(DType type) { return detail::row_of(type).name; }
 /// "Float8E4M3FN", "BFloat16", ...

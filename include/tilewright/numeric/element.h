@@ -10,10 +10,11 @@
 
 namespace tilewright {
 
-/// Calls f with a value-initialised object of the C++ type of `type` and returns what it returns.
+/// Calls f with a value-initialised object of the C++ type of `type`, of a complex type that of its parts,
+/// and returns what it returns. So the functions below count the parts of complex elements one by one.
 template <class F>
 decltype(auto) with_type(DType type, F&& f) {
-  switch (type) {
+  switch (real_type_of(type)) {
     case DType::f64:
       return f(double{});
     case DType::tf32:

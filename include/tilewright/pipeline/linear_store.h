@@ -140,6 +140,15 @@ class BoundLinear {
     }
   }
 
+  /// What wgmma computes is stored row by row.
+  TILEWRIGHT_DEVICE static int64_t column_stride([[maybe_unused]] const detail::StridedMatrix& m) {
+    if constexpr (has_slabs_v<D>) {
+      return 1;
+    } else {
+      return m.column_stride;
+    }
+  }
+
   /// The thread's first element of a slab, and what exists from there on.
   TILEWRIGHT_DEVICE void point_at(schedule::TileCoord tile, Coord part, uint32_t across) {
     arch::fence_operand(part.m);  // offsets are worked out here, not kept around the K loop
@@ -150,7 +159,8 @@ class BoundLinear {
     rows_left_ = static_cast<int32_t>(epilogue_.target_.rows - row);
     columns_left_ = static_cast<int32_t>(epilogue_.target_.columns - column);
     const auto offset = [&](const detail::StridedMatrix& m) {
-      return static_cast<int64_t>(tile.batch) * m.batch_stride + static_cast<int64_t>(row) * m.ld + column;
+      return static_cast<int64_t>(tile.batch) * m.batch_stride + static_cast<int64_t>(row) * m.row_stride +
+             static_cast<int64_t>(column) * column_stride(m);
     };
     to_ = offset(epilogue_.to_);
     from_ = offset(epilogue_.from_);
@@ -174,7 +184,7 @@ class BoundLinear {
 
   TILEWRIGHT_DEVICE void add_source(Type (&values)[kElementsOfSlab]) const {
     const T* const from = static_cast<const T*>(epilogue_.from_.data) + from_;
-    const int64_t ld = epilogue_.from_.ld;
+    const int64_t ld = epilogue_.from_.row_stride;
     if (epilogue_.from_.pairs) {
       for_each_pair([&](int i, int32_t down, int32_t across) {
         if (down >= rows_left_ || across + 1 >= columns_left_) return add_one(values[i], from, i);
@@ -189,7 +199,8 @@ class BoundLinear {
   }
   TILEWRIGHT_DEVICE void add_one(Type& value, const T* from, int i) const {
     if (!exists(i)) return;
-    const int64_t at = static_cast<int64_t>(Held::down(i)) * epilogue_.from_.ld + Held::across(i);
+    const int64_t at = static_cast<int64_t>(Held::down(i)) * epilogue_.from_.row_stride +
+                       static_cast<int64_t>(Held::across(i)) * column_stride(epilogue_.from_);
     if constexpr (Extra::reads_source) {
       value = scale_add(beta_, epilogue_.extra_.source(epilogue_.from_.data, from_ + at), value);
     } else {
@@ -219,17 +230,17 @@ class BoundLinear {
 
   TILEWRIGHT_DEVICE void store_direct(const Type (&values)[kElementsOfSlab]) const {
     T* const to = static_cast<T*>(epilogue_.to_.data) + to_;
-    const int64_t ld = epilogue_.to_.ld;
+    const int64_t ld = epilogue_.to_.row_stride, step = column_stride(epilogue_.to_);
     for_each_pair([&](int i, int32_t down, int32_t across) {
       if (down >= rows_left_ || across >= columns_left_) return;
-      T* const at = to + down * ld + across;
+      T* const at = to + down * ld + across * step;
       const Pair both{convert_to<T>(values[i]), convert_to<T>(values[i + 1])};
       const bool two = across + 1 < columns_left_;
       if (two && epilogue_.to_.pairs) {
         *reinterpret_cast<Pair*>(at) = both;
       } else {
         at[0] = both.left;
-        if (two) at[1] = both.right;
+        if (two) at[step] = both.right;
       }
     });
   }
@@ -245,7 +256,7 @@ class BoundLinear {
 
 }  // namespace impl
 
-/// C = alpha * result + beta * source, of 16- or 32-bit elements (or double), row-major. A kernel parameter
+/// C = alpha * result + beta * source, of 16- or 32-bit elements (or double). A kernel parameter
 /// (TILEWRIGHT_GRID_CONSTANT: it may hold a TMA descriptor), made by make_linear_store(). Floating-point
 /// results are scaled in FP32, integer ones in double: exact for integer factors as long as products stay
 /// below 2^53.
@@ -266,9 +277,9 @@ class LinearStore {
  private:
   template <class D2, class T2, class Extra2, class Accumulator>
   friend class impl::BoundLinear;
-  template <AnyDescription D2, class T2, int Rank, int64_t Ld, class Source, class Extra2>
-  friend auto make_linear_store(const Tensor<T2, row_major, Rank, Ld>&, const Source&, const LinearFactors&,
-                                bool, const Extra2&);
+  template <AnyDescription D2, class T2, arrangement Order, int Rank, int64_t Ld, class Source, class Extra2>
+  friend auto make_linear_store(const Tensor<T2, Order, Rank, Ld>&, const Source&, const LinearFactors&, bool,
+                                const Extra2&);
 
   impl::SlabTarget target_;
   detail::StridedMatrix to_, from_;
@@ -277,20 +288,23 @@ class LinearStore {
   [[no_unique_address]] Extra extra_;
 };
 
-/// An epilogue for run() that stores into `c`. source: a row-major tensor of C's elements and extents, which
-/// may be C itself; its data may be null where beta is zero. bulk: store by TMA, if it can address C (base,
-/// leading dimension and rows are multiples of 16 bytes); C is stored by ordinary stores otherwise. extra:
-/// see NoExtra; with one that reads the source, the source's elements may be of another type than they are
-/// said to be. Errors: of C's extents and strides.
-template <AnyDescription D, class T, int Rank, int64_t Ld, class Source, class Extra = NoExtra>
-auto make_linear_store(const Tensor<T, row_major, Rank, Ld>& c, const Source& source,
+/// An epilogue for run() that stores into `c`, which is row-major, or of either order on the path mma_sync.
+/// source: a tensor of C's elements, order and extents, which may be C itself; its data may be null where
+/// beta is zero. bulk: store by TMA, if it can address C (base, leading dimension and rows are multiples of
+/// 16 bytes); C is stored by ordinary stores otherwise. extra: see NoExtra; with one that reads the source,
+/// the source's elements may be of another type than they are said to be. Errors: of C's extents and strides.
+template <AnyDescription D, class T, arrangement Order, int Rank, int64_t Ld, class Source,
+          class Extra = NoExtra>
+auto make_linear_store(const Tensor<T, Order, Rank, Ld>& c, const Source& source,
                        const LinearFactors& factors, bool bulk = true, const Extra& extra = {}) {
   static_assert(path_of_v<D> == path::wgmma || path_of_v<D> == path::mma_sync,
                 "linear_store stores what wgmma and mma_sync leave in registers");
   static_assert(sizeof(T) == 2 || sizeof(T) == 4 || (sizeof(T) == 8 && !impl::has_slabs_v<D>),
                 "linear_store stores elements of 16 or 32 bits, and doubles");
-  static_assert(std::is_same_v<typename Source::value_type, T> && Source::order == row_major,
-                "the source has C's elements and is row-major");
+  static_assert(Order == row_major || !impl::has_slabs_v<D>,
+                "linear_store stores what wgmma computes row-major");
+  static_assert(std::is_same_v<typename Source::value_type, T> && Source::order == Order,
+                "the source has C's elements and order");
   using Made = LinearStore<D, T, Extra>;
   Made made;
   made.extra_ = extra;

@@ -27,19 +27,21 @@ constexpr SlabPlan slab_plan(int part_n, size_t element_bytes) {
 pipeline_status bind_output(const OperandView& c, Element element, const SlabPlan& plan,
                             EncodeFunction encode, TensorMap& map);
 
-/// A row-major matrix, or a batch of them, as a kernel reaches its elements one by one.
+/// A matrix, or a batch of them, as a kernel reaches its elements one by one.
 struct StridedMatrix {
   void* data = nullptr;
-  int64_t ld = 0, batch_stride = 0;  // elements
-  bool pairs = false;                // two neighbours that begin at an even column may be accessed as one
+  int64_t row_stride = 0, batch_stride = 0;  // elements
+  bool pairs = false;  // two neighbours that begin at an even column may be accessed as one
+  int64_t column_stride = 1;
 };
 
 inline StridedMatrix strided_matrix(const OperandView& v, size_t element_bytes) {
   StridedMatrix m{const_cast<void*>(v.data), v.row_stride, v.batches > 1 ? v.batch_stride : 0};
+  m.column_stride = v.column_stride;
   const uint64_t starts = reinterpret_cast<uintptr_t>(v.data) |
-                          static_cast<uint64_t>(v.rows > 1 ? m.ld : 0) * element_bytes |
+                          static_cast<uint64_t>(v.rows > 1 ? m.row_stride : 0) * element_bytes |
                           static_cast<uint64_t>(m.batch_stride) * element_bytes;
-  m.pairs = starts % (2 * element_bytes) == 0;
+  m.pairs = m.column_stride == 1 && starts % (2 * element_bytes) == 0;
   return m;
 }
 
