@@ -30,6 +30,8 @@ struct Fp8BlockScales {
 
   static_assert(Config::kPartN <= kernels::kFp8ScaleRows && kernels::kFp8ScaleRows % Config::kPartN == 0,
                 "the columns of a part share one scale of B");
+  static_assert(Config::kParts == 1 || Config::kThroughTemporary,
+                "the first group of two parts is scaled part by part");
 
   uint32_t slots;  // shared address of the first
 
