@@ -15,8 +15,7 @@ FaultSpec release_arrive() { return skip(Op::mbarrier_arrive, "empty", kConsumer
 
 /// A producer that does not wait for a stage to be free.
 Symptom overrun() {
-  return reports(over_arrival, overwrite_in_use, unordered_writes, parity_alias, read_before_ready, deadlock)
-      .at("A", "B", "full", "empty");
+  return reports(over_arrival, overwrite_in_use, unordered_writes, parity_alias).at("A", "B", "full");
 }
 
 void add_producer_faults(Table& t) {
@@ -24,7 +23,10 @@ void add_producer_faults(Table& t) {
   plant(t, "acquire_skipped", kPromoted64x64, acquire, acquire_wait(), overrun());
   plant(t, "acquire_skipped_once", kPromoted128x256, acquire, nth(2, acquire_wait()), overrun());
   plant(t, "acquire_skipped_fast", kFast128x128, acquire, nth(3, acquire_wait()), overrun());
-  plant(t, "acquire_skipped_at_tile_switch", kOut8, acquire, nth(3, acquire_wait()), overrun());
+  // Once, between two output tiles: consumers may also see the stage a pass too early, or never again.
+  plant(t, "acquire_skipped_at_tile_switch", kOut8, acquire, nth(3, acquire_wait()),
+        reports(over_arrival, overwrite_in_use, unordered_writes, parity_alias, read_before_ready, deadlock)
+            .at("A", "B", "full", "empty"));
   plant(t, "acquire_parity", kPromoted64x64, acquire, flip("empty", kProducer),
         reports(deadlock).saying("[producer] (1 thread) waits for barrier empty[0] parity 0, phase 0"));
   plant(t, "acquire_parity_later", kPromoted64x64, acquire, nth(3, flip("empty", kProducer)),
