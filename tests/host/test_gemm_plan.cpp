@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "tests/host/fake_target.h"
@@ -198,6 +199,21 @@ TEST(Plan, gives_a_group_that_covers_k_to_kernels_that_keep_it_in_the_accumulato
   p.interval = 4;
   p.accumulation = Accumulation::promoted;
   EXPECT_EQ(planned(p, o).info().promotions, 1);
+}
+
+TEST(Plan, has_an_unpromoted_kernel_beside_each_that_cannot_hold_a_group) {
+  const kernels::Fp8KernelTable table = fake_gpu().fp8;
+  int found = 0;
+  for (int i = 0; i < table.count; ++i) {
+    kernels::Fp8KernelId id = table.kernels[i].id;
+    if (!kernels::fp8_first_through_temporary(id) || id.scales != kernels::Scales::none) continue;
+    ++found;
+    id.promoted = false;
+    const auto is_beside = [&](const kernels::Fp8Kernel& k) { return k.id == id; };
+    EXPECT_TRUE(std::any_of(table.kernels, table.kernels + table.count, is_beside))
+        << kernels::fp8_kernel_name(id);
+  }
+  EXPECT_GE(found, 6);
 }
 
 TEST(Plan, gives_short_intervals_to_their_own_kernels) {
