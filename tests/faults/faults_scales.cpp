@@ -9,8 +9,8 @@ using emulator::Op;
 using enum emulator::ReportKind;
 
 constexpr const char *kScales = "scales", *kLoader = "scales";  // the region, and the role
-/// The first and the last thread that bring scales, with one consumer warpgroup and with two.
-constexpr int kFirst64 = 128 + 32, kLast64 = 128 + 95, kFirst128 = 256 + 32;
+/// The leader of the warp that brings scales, with one consumer warpgroup and with two.
+constexpr int kLeader64 = 128 + 32, kLeader128 = 256 + 32;
 constexpr int64_t kSlot = 4 * 64 + 16;  // bytes, of a 64-row tile
 
 /// Scales of another K tile, or none yet.
@@ -23,44 +23,61 @@ void add_loader_faults(Table& t) {
       reports(overwrite_in_use, over_arrival, parity_alias, unordered_writes, read_before_ready);
   plant(t, "scales_acquire_skipped", kBlocks64x128, acquire, wait, overrun);
   plant(t, "scales_acquire_skipped_once", kBlocks128x256, acquire, nth(3, wait), overrun);
-  plant(t, "scales_acquire_skipped_by_one_thread", kBlocks64x128, acquire, thread(kFirst64, nth(2, wait)),
-        overrun);
+  plant(t, "scales_acquire_skipped_by_one_thread", kBlocksAlongK, acquire,
+        thread(kLeader64 + 5, nth(2, wait)), overrun);
   plant(t, "scales_acquire_skipped_cluster", kBlocksCluster, acquire, cta(1, nth(2, wait)), overrun);
+  plant(t, "scales_acquire_skipped_along_k", kBlocksAlongK, acquire, nth(2, wait), overrun);
   plant(t, "scales_acquire_parity", kBlocks64x128, acquire, flip("empty", kLoader),
         reports(deadlock).saying("waits for barrier empty[0] parity 0, phase 0"));
 
   const char* dependency = "DevicePipeline::run: grid_dependency_wait";
   plant(t, "dependency_wait_skipped_before_scales", kBlocks64x128, dependency,
-        thread(kFirst64, skip(Op::grid_dependency_wait)), reports(dependency_not_waited).by(kLoader));
+        thread(kLeader64, skip(Op::grid_dependency_wait)), reports(dependency_not_waited).by(kLoader));
 
-  const char* arrive = "Fp8BlockScales::load: cp_async_mbarrier_arrive_noinc";
-  const FaultSpec arrival = skip(Op::cp_async_mbarrier_arrive);
-  plant(t, "scales_arrive_skipped", kBlocks64x128, arrive, arrival,
-        reports(deadlock).saying("barrier full[0] parity 0, phase 0 (pending arrivals 64"));
-  plant(t, "scales_arrive_skipped_by_one_thread", kBlocks128x256, arrive, thread(kFirst128, nth(2, arrival)),
+  const char* arrive = "Fp8BlockScales::load: mbarrier_arrive_expect_tx";
+  const FaultSpec arrival = skip(Op::mbarrier_arrive_expect_tx, "full", kLoader);
+  plant(
+      t, "scales_arrive_skipped", kBlocks64x128, arrive, arrival,
+      reports(deadlock).saying("barrier full[0] parity 0, phase 0 (pending arrivals 1, pending bytes -256)"));
+  plant(t, "scales_arrive_skipped_once", kBlocks128x256, arrive, nth(2, arrival),
         reports(deadlock).saying("pending arrivals 1"));
-  plant(t, "scales_arrive_skipped_copy", kBlocksCopy, arrive, thread(kLast64, nth(1, arrival)),
-        reports(deadlock).saying("pending arrivals 1"));
+  plant(t, "scales_arrive_skipped_copy", kBlocksCopy, arrive,
+        nth(1, skip(Op::mbarrier_arrive_expect_tx, "full")), reports(deadlock).saying("pending arrivals 1"));
+  plant(t, "scales_arrive_skipped_along_k", kBlocksAlongK, "Fp8BlockScales::load: mbarrier_arrive",
+        nth(1, skip(Op::mbarrier_arrive, "full", kLoader)), reports(deadlock).saying("pending arrivals 1"));
+  plant(t, "scales_expected_too_few", kBlocks64x128, arrive, add(-16, arrival),
+        reports(byte_count, read_before_ready).at("full"));
+  plant(t, "scales_expected_too_many", kBlocks64x128, arrive, add(16, arrival),
+        reports(deadlock).saying("pending arrivals 0, pending bytes 16"));
 
   const char* init = "DevicePipeline::run: Ring::init";
   const FaultSpec full = skip(Op::mbarrier_init, "full");
-  plant(t, "scales_not_counted", kBlocks64x128, init, become(1, full),
-        reports(over_arrival, read_before_ready, uninitialised_read, parity_alias, byte_count));
-  plant(t, "scales_counted_once_less", kBlocks128x256, init, add(-1, full),
-        reports(over_arrival, read_before_ready, uninitialised_read, parity_alias, byte_count));
-  plant(t, "scales_counted_once_more", kBlocks64x128, init, add(1, full),
+  const Symptom uncounted =
+      reports(over_arrival, read_before_ready, uninitialised_read, parity_alias, byte_count);
+  plant(t, "scales_not_counted", kBlocks64x128, init, become(1, full), uncounted);
+  plant(t, "scales_not_counted_along_k", kBlocksAlongK, init, add(-1, full), uncounted);
+  plant(t, "scales_counted_once_more", kBlocks128x256, init, add(1, full),
         reports(deadlock).saying("pending arrivals 1"));
 
-  const char *rows = "Fp8BlockScales::load: cp_async_16", *copy = "Fp8BlockScales::copy: cp_async_4";
-  const FaultSpec put = skip(Op::cp_async, kScales);
-  plant(t, "scales_copy_skipped", kBlocks64x128, rows, thread(kFirst64 + 5, put),
+  const char* bulk = "Fp8BlockScales::load: bulk_load";
+  const FaultSpec rows = skip(Op::bulk_load, kScales);
+  plant(t, "scales_copy_skipped", kBlocks64x128, bulk, rows,
+        reports(deadlock).saying("pending arrivals 0, pending bytes 256"));
+  plant(t, "scales_copy_of_fewer", kBlocks64x128, bulk, nth(1, add(-16, rows)),
+        reports(deadlock).saying("pending arrivals 0, pending bytes 16"));
+  plant(t, "scales_copy_of_more", kBlocks64x128, bulk, add(16, rows), reports(byte_count).at("full"));
+  plant(t, "scales_copy_misaligned", kBlocks64x128, bulk, add(8, rows), reports(misaligned).at(kScales));
+
+  const char* put = "Fp8BlockScales::load: store_shared";
+  const FaultSpec store = skip(Op::store_shared, kScales, kLoader);
+  plant(t, "scales_of_b_not_stored", kBlocks128x256, put, thread(kLeader128, nth(0, store)),
         reports(uninitialised_read).at(kScales).by(kConsumer));
-  plant(t, "scales_copy_of_b_skipped", kBlocks128x256, copy, thread(kFirst128 + 33, nth(0, put)),
+  plant(t, "scales_of_rows_not_stored", kBlocksAlongK, put, thread(kLeader64 + 5, store),
         reports(uninitialised_read).at(kScales).by(kConsumer));
-  plant(t, "scales_copy_one_slot_off", kBlocks64x128, rows, add(kSlot, stage(0, put)), early().at(kScales));
-  plant(t, "scales_copy_four_rows_off", kBlocks64x128, rows, thread(kFirst64, add(16, put)),
-        reports(unordered_writes, uninitialised_read).at(kScales));
-  plant(t, "scales_copy_misaligned", kBlocks64x128, rows, add(2, put), reports(misaligned).at(kScales));
+  plant(t, "scales_stored_one_slot_off", kBlocksAlongK, put, add(kSlot, stage(0, store)),
+        early().at(kScales));
+  plant(t, "scales_sync_before_arrive_skipped", kBlocksAlongK, "Fp8BlockScales::load: sync_warp",
+        skip(Op::sync_warp, "", kLoader), early().at(kScales));
 }
 
 void add_reader_faults(Table& t) {
@@ -69,10 +86,10 @@ void add_reader_faults(Table& t) {
   plant(t, "scales_full_wait_skipped", kBlocks64x128, "Ring::wait", wait, early());
   plant(t, "scales_full_wait_skipped_by_one_thread", kBlocks64x128, "Ring::wait", thread(9, nth(0, wait)),
         early());
-  plant(t, "sync_before_release_skipped", kBlocks64x128, release, skip(Op::sync_warp),
+  plant(t, "sync_before_release_skipped", kBlocks64x128, release, skip(Op::sync_warp, "", kConsumer),
         reports(overwrite_in_use, read_before_ready).at(kScales, kStaging));
-  plant(t, "sync_before_release_skipped_first", kBlocks128x256, release, nth(0, skip(Op::sync_warp)),
-        reports(overwrite_in_use).at(kScales));
+  plant(t, "sync_before_release_skipped_first", kBlocks128x256, release,
+        nth(0, skip(Op::sync_warp, "", kConsumer)), reports(overwrite_in_use).at(kScales));
   const char* read = "Fp8BlockScales::read: load_shared";
   const FaultSpec get = skip(Op::load_shared, kScales);
   plant(t, "scales_read_one_slot_off", kBlocks64x128, read, add(kSlot, stage(1, get)),

@@ -45,13 +45,15 @@ const GemmCase kBlocksCopy{
     .name = "blocks_copy_64x128", .tile = {64, 128}, .load = LoadKind::copy, .scale_mode = kBlockScales};
 const GemmCase kBlocksCluster{
     .name = "blocks_cluster2x1_64x128", .tile = {64, 128}, .cluster = {2, 1}, .scale_mode = kBlockScales};
+const GemmCase kBlocksAlongK{
+    .name = "blocks_along_k_64x128", .tile = {64, 128}, .scale_mode = kBlockScales, .scales_along_k = true};
 
 std::vector<const GemmCase*> gemm_cases() {
   return {
-      &kPromoted128x256, &kPromoted64x64, &kPromoted256x64, &kGroups64x64,  &kOut8,       &kOut32,
-      &kFast128x128,     &kFast128x256,   &kInterval1,      &kInterval2,    &kCopy,       &kCopyOut8,
-      &kDirect,          &kSource,        &kCluster2x1,     &kCluster1x2,   &kCluster2x2, &kVectors128x128,
-      &kBlocks64x128,    &kBlocks128x256, &kBlocksCopy,     &kBlocksCluster};
+      &kPromoted128x256, &kPromoted64x64, &kPromoted256x64, &kGroups64x64,   &kOut8,        &kOut32,
+      &kFast128x128,     &kFast128x256,   &kInterval1,      &kInterval2,     &kCopy,        &kCopyOut8,
+      &kDirect,          &kSource,        &kCluster2x1,     &kCluster1x2,    &kCluster2x2,  &kVectors128x128,
+      &kBlocks64x128,    &kBlocks128x256, &kBlocksCopy,     &kBlocksCluster, &kBlocksAlongK};
 }
 
 namespace {
@@ -69,6 +71,7 @@ Problem problem_of(const GemmCase& gemm) {
   problem.interval = gemm.interval;
   problem.beta = gemm.source ? 1 : 0;
   problem.scale_mode = gemm.scale_mode;
+  if (gemm.scales_along_k) problem.a_scales = {.line_stride = gemm.k_tiles, .k_stride = 1};
   return problem;
 }
 

@@ -1,15 +1,18 @@
 // FP32 scales along K of an FP8 GEMM (1 x 128 of A, 128 x 128 of B), beside the stages in shared memory.
 //
-// Two warps of the producer warpgroup bring those of each K tile by small asynchronous copies, which arrive
-// on the stage's full barrier as its tiles do: a ring ahead of the consumers, and with any strides. A
-// consumer thread reads a scale for each of its rows and each part along N, under the MMAs of the K tile
-// before: 4 loads for 128 multiply-adds.
+// A warp of the producer warpgroup brings those of each K tile, and arrives on the stage's full barrier
+// beside its tiles: a ring ahead of the consumers, and with any strides. Scales of A come by one bulk copy
+// where they are contiguous; those of B, of 32 K tiles at a time, through registers: small asynchronous
+// copies (cp.async) take cycles of shared memory that the MMAs need. A consumer thread reads a scale for each
+// of its rows and each part along N, under the MMAs of the K tile before: 4 values for 128 multiply-adds.
 #pragma once
 
-#include "tilewright/arch/cp_async.h"
 #include "tilewright/arch/index.h"
 #include "tilewright/arch/math.h"
+#include "tilewright/arch/mbarrier.h"
 #include "tilewright/arch/shared.h"
+#include "tilewright/arch/tma.h"
+#include "tilewright/arch/warp.h"
 #include "tilewright/mainloop/fp8_gemm_params.h"
 #include "tilewright/mainloop/ring.h"
 
@@ -20,7 +23,7 @@ namespace mainloop {
 /// A slot belongs to each stage: the scales of the tile's rows of A, then those of its blocks of B.
 template <class Config>
 struct Fp8BlockScales {
-  static constexpr uint32_t kThreads = 64;  // of the producer warpgroup: its warps 1 and 2
+  static constexpr uint32_t kArrivals = 1;  // on a full barrier
   static constexpr uint32_t kSlotBytes = Config::kPlan.scale_bytes;
   static constexpr uint32_t kRows = Config::kTileM;
   static constexpr uint32_t kBlocks = (Config::kTileN + kernels::kFp8ScaleRows - 1) / kernels::kFp8ScaleRows;
@@ -35,51 +38,52 @@ struct Fp8BlockScales {
 
   uint32_t slots;  // shared address of the first
 
-  /// Whether this thread of the producer warpgroup brings scales.
-  TILEWRIGHT_DEVICE static bool is_loader() {
-    const uint32_t warp = arch::warp_index() - 4 * Config::kConsumers;
-    return warp == 1 || warp == 2;
-  }
+  /// Whether this warp of the producer warpgroup brings scales.
+  TILEWRIGHT_DEVICE static bool is_loader() { return arch::warp_index() == 4 * Config::kConsumers + 1; }
 
-  /// Loader threads: copies the scales of a K tile into the slot of a stage that they have acquired, and
-  /// arrives on its full barrier when they are there. Rows past the edge get zeros.
+  /// Scales of B on their way: a lane has those of one K tile of 32.
+  struct Ahead {
+    float block[kBlocks];
+  };
+
+  /// The loader warp: copies the scales of a K tile into the slot of a stage that it has acquired, and
+  /// arrives on its full barrier. Called for each K tile of an output tile in turn. Lines past the edge get
+  /// zeros.
   TILEWRIGHT_DEVICE void load(const kernels::Fp8GemmParams& p, const Ring& ring, RingPosition at,
-                              schedule::TileCoord tile, uint32_t k_tile) const {
-    const uint32_t thread = arch::thread_index().x % 128 - 32;
-    const uint32_t slot = slots + at.stage * kSlotBytes;
-    const kernels::Fp8Scales &a = p.a_scales, &b = p.b_scales;
-    const float* from = at_k(a, tile.batch, k_tile);
-    // What goes through L1 takes cycles of shared memory that the MMAs need: four rows at once if possible.
-    if (is_wide(a)) {
-      const uint32_t row = tile.m * kRows + 4 * thread;
-      const uint32_t left = row < p.m ? 4 * (p.m - row) : 0;
-      if (thread < kRows / 4)
-        arch::cp_async_16(slot + 16 * thread, left != 0 ? from + row : from, left < 16 ? left : 16);
-    } else {
+                              schedule::TileCoord tile, uint32_t k_tile, Ahead& ahead) const {
+    const uint32_t lane = arch::lane_index(), slot = slots + at.stage * kSlotBytes;
+    const uint32_t row = tile.m * kRows, rows = row < p.m ? min(p.m - row, kRows) : 0;
+    const float* from = at_k(p.a_scales, tile.batch, k_tile) + row * p.a_scales.line_stride;
+    const bool bulk = is_contiguous(p);
+    TILEWRIGHT_UNROLL
+    for (uint32_t i = lane; i < kRows; i += 32) {
+      if (!bulk || i >= rows)
+        arch::store_shared(slot + 4 * i, i < rows ? from[i * p.a_scales.line_stride] : 0.0f);
+    }
+    if (k_tile % 32 == 0) look_ahead(p, tile, k_tile + lane, ahead);
+    if (k_tile % 32 == lane) {
       TILEWRIGHT_UNROLL
-      for (uint32_t i = 0; i < kRows / kThreads; ++i) {
-        const uint32_t in_tile = thread + i * kThreads;
-        copy(slot + 4 * in_tile, from, a.line_stride, tile.m * kRows + in_tile, p.m);
-      }
+      for (uint32_t i = 0; i < kBlocks; ++i) arch::store_shared(slot + 4 * (kRows + i), ahead.block[i]);
     }
-    // The other warp.
-    const uint32_t block = thread - 32;
-    if (block < kBlocks) {
-      const uint32_t first_block = tile.n * Config::kTileN / kernels::kFp8ScaleRows;
-      const uint32_t blocks = (p.n + kernels::kFp8ScaleRows - 1) / kernels::kFp8ScaleRows;
-      copy(slot + 4 * (kRows + block), at_k(b, tile.batch, k_tile), b.line_stride, first_block + block,
-           blocks);
+    arch::sync_warp();
+    if (lane != 0) return;
+    const uint32_t full = ring.full_barrier(at);
+    if (bulk && rows != 0) {
+      arch::mbarrier_arrive_expect_tx(full, 4 * rows);
+      arch::bulk_load(slot, from, 4 * rows, full);
+    } else {
+      arch::mbarrier_arrive(full);
     }
-    arch::cp_async_mbarrier_arrive_noinc(ring.full_barrier(at));
   }
 
-  /// Loader threads of a kernel whose tiles one other thread loads: the scales of one output tile.
+  /// The same for all K tiles of an output tile, where one thread of another warp loads the tiles.
   TILEWRIGHT_DEVICE void load_tile(const kernels::Fp8GemmParams& p, const Ring& ring, RingPosition& at,
                                    schedule::TileCoord tile, uint32_t k_tiles) const {
+    Ahead ahead{};
     TILEWRIGHT_NO_UNROLL
     for (uint32_t kt = 0; kt < k_tiles; ++kt) {
       ring.acquire(at);
-      load(p, ring, at, tile, kt);
+      load(p, ring, at, tile, kt, ahead);
       at.advance(ring.stages);
     }
   }
@@ -112,19 +116,27 @@ struct Fp8BlockScales {
   }
 
  private:
-  /// Whether four rows are 16 bytes at a multiple of 16.
-  TILEWRIGHT_DEVICE static bool is_wide(const kernels::Fp8Scales& a) {
-    return a.line_stride == 1 && (a.k_stride | a.batch_stride) % 4 == 0 &&
+  /// Whether the scales of A's rows are neighbours that a bulk copy can address.
+  TILEWRIGHT_DEVICE static bool is_contiguous(const kernels::Fp8GemmParams& p) {
+    const kernels::Fp8Scales& a = p.a_scales;
+    return a.line_stride == 1 && (a.k_stride | a.batch_stride | p.m) % 4 == 0 &&
            reinterpret_cast<uintptr_t>(a.data) % 16 == 0;
+  }
+  TILEWRIGHT_DEVICE static void look_ahead(const kernels::Fp8GemmParams& p, schedule::TileCoord tile,
+                                           uint32_t k_tile, Ahead& ahead) {
+    const uint32_t first = tile.n * Config::kTileN / kernels::kFp8ScaleRows;
+    const uint32_t blocks = (p.n + kernels::kFp8ScaleRows - 1) / kernels::kFp8ScaleRows;
+    TILEWRIGHT_UNROLL
+    for (uint32_t i = 0; i < kBlocks; ++i) {
+      const bool inside = k_tile < p.k_tiles && first + i < blocks;
+      ahead.block[i] =
+          inside ? at_k(p.b_scales, tile.batch, k_tile)[(first + i) * p.b_scales.line_stride] : 0.0f;
+    }
   }
   TILEWRIGHT_DEVICE static const float* at_k(const kernels::Fp8Scales& s, uint32_t batch, uint32_t k_tile) {
     return s.data + static_cast<int64_t>(batch) * s.batch_stride + static_cast<int64_t>(k_tile) * s.k_stride;
   }
-  TILEWRIGHT_DEVICE static void copy(uint32_t to, const float* from, int64_t stride, uint32_t line,
-                                     uint32_t lines) {
-    const bool inside = line < lines;
-    arch::cp_async_4(to, from + (inside ? static_cast<int64_t>(line) * stride : 0), inside ? 4 : 0);
-  }
+  TILEWRIGHT_DEVICE static uint32_t min(uint32_t a, uint32_t b) { return a < b ? a : b; }
 };
 
 }  // namespace mainloop

@@ -87,7 +87,7 @@ constexpr Fp8Plan fp8_plan(int tile_m, int tile_n, int out_bytes, bool promoted,
 }
 
 constexpr Fp8Plan fp8_plan(const Fp8KernelId& id) {
-  return fp8_plan(id.tile_m, id.tile_n, id.out_bytes, id.promoted, id.scales);
+  return fp8_plan(id.tile_m, id.tile_n, id.out_bytes, id.promoted || id.scales != Scales::none, id.scales);
 }
 
 /// In this order: stages, staging, barriers, block scales of the stages.
@@ -105,8 +105,7 @@ constexpr bool fp8_interval_spans_tiles(const Fp8KernelId& id) {
 /// (mainloop/wgmma_fp8.h), but then no group can span K tiles: the table has an unpromoted kernel beside each
 /// for problems whose K is one group.
 constexpr bool fp8_first_through_temporary(const Fp8KernelId& id) {
-  return id.promoted && id.interval == 0 && id.tile_m * id.tile_n == 128 * 256 &&
-         id.scales != Scales::vectors;
+  return id.promoted && id.interval == 0 && id.tile_m * id.tile_n == 128 * 256;
 }
 
 /// Whether a kernel with these scales can apply vectors. One for blocks takes them too (which of them it gets

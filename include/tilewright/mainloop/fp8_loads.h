@@ -25,12 +25,14 @@ struct Fp8Config {
   using A = TypeA;
   using B = TypeB;
   static constexpr int kTileM = TileM, kTileN = TileN, kOutBytes = OutBytes, kInterval = Interval;
-  static constexpr bool kPromoted = Promoted;
+  /// Whether there is a temporary. A kernel with vectors that does not promote has one that it never uses: as
+  /// two parts, it has the registers to apply them.
+  static constexpr bool kPromoted = Promoted || ScalesKind == kernels::Scales::vectors;
   static constexpr kernels::Load kLoad = LoadKind;
   static constexpr kernels::Scales kScales = ScalesKind;
   static constexpr bool kBlockScales = ScalesKind == kernels::Scales::blocks;
   static constexpr bool kVectorScales = kernels::fp8_takes_vectors(TileM, TileN, OutBytes, ScalesKind);
-  static constexpr kernels::Fp8Plan kPlan = kernels::fp8_plan(TileM, TileN, OutBytes, Promoted, ScalesKind);
+  static constexpr kernels::Fp8Plan kPlan = kernels::fp8_plan(TileM, TileN, OutBytes, kPromoted, ScalesKind);
   static constexpr int kParts = kPlan.parts;
   static constexpr bool kThroughTemporary = kernels::fp8_first_through_temporary(
       {TileM, TileN, DType::e4m3, DType::e4m3, OutBytes, Promoted, Interval, LoadKind, ScalesKind});
@@ -43,9 +45,10 @@ struct Fp8Config {
   static_assert(Interval == 0 || Interval == 1 || Interval == 2,
                 "a promotion interval is 1, 2 or whole K tiles of 4 MMAs");
   static_assert(Interval == 0 || kParts == 1, "an interval below one K tile needs one part per warpgroup");
-  static_assert(ScalesKind == kernels::Scales::none || (Promoted && Interval == 0),
-                "kernels with scales are promoted, after whole K tiles");
-  static_assert(kParts * kRegisters + (Promoted ? kRegisters : 0) <= 192,
+  static_assert(ScalesKind == kernels::Scales::none || Interval == 0,
+                "kernels with scales promote after whole K tiles");
+  static_assert(ScalesKind != kernels::Scales::blocks || Promoted, "block scales are applied at promotion");
+  static_assert(kParts * kRegisters + (kPromoted ? kRegisters : 0) <= 192,
                 "main and temporary accumulators exceed 192 registers a thread");
 };
 
@@ -108,6 +111,7 @@ struct Fp8Loads {
     const uint8_t* a = p.a + static_cast<int64_t>(tile.batch) * p.a_batch_stride;
     const uint8_t* b = p.b + static_cast<int64_t>(tile.batch) * p.b_batch_stride;
     const uint32_t row_a = tile.m * Config::kTileM, row_b = tile.n * Config::kTileN;
+    [[maybe_unused]] typename Fp8BlockScales<Config>::Ahead ahead{};
     TILEWRIGHT_NO_UNROLL
     for (uint32_t kt = 0; kt < k_tiles; ++kt) {
       ring.acquire(at);
@@ -116,7 +120,7 @@ struct Fp8Loads {
       copy_rows(stage + kBytesA, b, p.ldb, row_b, Config::kTileN, p.n, kt * kernels::kFp8TileK, p.k);
       if constexpr (Config::kBlockScales) {
         using Scales = Fp8BlockScales<Config>;
-        if (p.block_scales && Scales::is_loader()) Scales{scale_slots}.load(p, ring, at, tile, kt);
+        if (p.block_scales && Scales::is_loader()) Scales{scale_slots}.load(p, ring, at, tile, kt, ahead);
       }
       arch::fence_proxy_async_shared();
       arch::mbarrier_arrive(ring.full_barrier(at));

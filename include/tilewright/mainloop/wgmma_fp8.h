@@ -324,11 +324,12 @@ struct WgmmaFp8 {
     TILEWRIGHT_UNROLL
     for (int part = 0; part < kParts; ++part) {
       arch::wgmma_fence();
-      issue_first(temporary, descriptors, done.stage, part);
+      issue_first<0, 1>(temporary, descriptors, done.stage, part);
+      const Factors by = scales.factors(part);
+      issue<1, kMmas - 1>(temporary, descriptors, done.stage, part);
       arch::wgmma_commit();
       if (part == 0) shadow.template store<0, kStoredFirst>();
       if (part == kParts - 1) done = next(ring, at, k_tiles > 1);
-      const Factors by = scales.factors(part);
       if (part == kParts - 1) scales.advance(k_tiles > 1, at.stage);
       arch::wgmma_wait<0>();
       arch::fence_operand(temporary);
@@ -433,7 +434,9 @@ struct WgmmaFp8 {
     for (int part = 0; part < kParts; ++part) {
       arch::fence_operand(temporary);
       arch::wgmma_fence();
-      issue(temporary, descriptors, done.stage, part, kParts == 1 && in_group != 0);
+      issue<0, 1>(temporary, descriptors, done.stage, part, kParts == 1 && in_group != 0);
+      const Factors by = scales.factors(part);  // while the first MMA runs
+      issue<1, kMmas - 1>(temporary, descriptors, done.stage, part);
       arch::wgmma_commit();
       if (part == 0 && store) shadow.template store<kStoredFirst, kStoredLater, false>();
       if (part == kParts - 1) {
@@ -443,7 +446,6 @@ struct WgmmaFp8 {
           shadow.pack(acc[0], shadow.packed[0]);
         }
       }
-      const Factors by = scales.factors(part);
       if (part == kParts - 1) scales.advance(!Last, at.stage);
       arch::wgmma_wait<0>();
       arch::fence_operand(temporary);

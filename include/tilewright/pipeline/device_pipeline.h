@@ -119,7 +119,7 @@ class DevicePipeline {
       constexpr uint32_t kConsumerWarps = 4 * Config::kConsumers;
       uint32_t full_arrivals = mainloop::Fp8Loads<Config>::kFullArrivals;
       if constexpr (Config::kBlockScales) {
-        if (p_.block_scales) full_arrivals += mainloop::Fp8BlockScales<Config>::kThreads;
+        if (p_.block_scales) full_arrivals += mainloop::Fp8BlockScales<Config>::kArrivals;
       }
       ring.init(full_arrivals, kConsumerWarps * (cluster_m + cluster_n - 1));
       name_stages(shared, scale_slots);
@@ -182,7 +182,7 @@ class DevicePipeline {
     }
   }
 
-  /// The warps that bring block scales beside the tiles that one thread loads.
+  /// The warp that brings block scales beside the tiles that one thread loads.
   template <class Scales>
   TILEWRIGHT_DEVICE void produce_scales(const mainloop::Ring& ring, const Scales& scales) const {
     arch::name_role("scales");
