@@ -1,11 +1,11 @@
-// Every call of shared.h, matrix.h, cp_async.h, atomics.h, convert.h, bf16x2.h and vector_store.h.
+// Every call of shared.h, matrix.h, cp_async.h, atomics.h, convert.h, bf16x2.h and global_access.h.
 #include "tilewright/arch/atomics.h"
 #include "tilewright/arch/bf16x2.h"
 #include "tilewright/arch/convert.h"
 #include "tilewright/arch/cp_async.h"
+#include "tilewright/arch/global_access.h"
 #include "tilewright/arch/matrix.h"
 #include "tilewright/arch/shared.h"
-#include "tilewright/arch/vector_store.h"
 
 namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
@@ -89,7 +89,12 @@ TILEWRIGHT_GLOBAL void TILEWRIGHT_LAUNCH_BOUNDS(128) convert_calls(uint32_t* out
   out[4] = arch::pack_e4m3x2_nonsaturating(lo, hi);
   out[5] = arch::pack_e5m2x2_nonsaturating(lo, hi);
   out[6] = arch::to_tf32(lo);
-  arch::store_16(out + 12, arch::mul_bf16x2(out[1], out[1]), out[2], out[3], out[4]);
+  uint32_t one[1], two[2];
+  arch::load_past_l1(out, one);
+  arch::load_past_l1(out + 2, two, arch::CachePolicy::evict_first);
+  out[9] = one[0] + two[0] + two[1];
+  arch::store_16(out + 12, arch::mul_bf16x2(out[1], out[1]), out[2], out[3], out[4],
+                 arch::CachePolicy::evict_last);
   const uint16_t half = static_cast<uint16_t>(out[7]);
   const arch::FloatPair pairs[] = {arch::unpack_f16x2(out[8]), arch::unpack_bf16x2(out[8]),
                                    arch::unpack_e4m3x2(half), arch::unpack_e5m2x2(half)};

@@ -1,12 +1,13 @@
 // Block-scaled operands to bf16, before a product on tensor cores that have no block scales. Bound by memory:
 // an element is read once and written once, in whole sectors, and so are its scales but where a line is long.
+// L2 is asked to keep what the product will read, and not what nobody reads again.
 #pragma once
 
+#include "tilewright/arch/global_access.h"
 #include "tilewright/arch/grid_dependency.h"
 #include "tilewright/arch/index.h"
 #include "tilewright/arch/named_barrier.h"
 #include "tilewright/arch/shared.h"
-#include "tilewright/arch/vector_store.h"
 #include "tilewright/arch/warp.h"
 #include "tilewright/layout/scale_factors.h"
 #include "tilewright/mainloop/dequantise.h"
@@ -84,7 +85,9 @@ class DequantiseQuad {
       TILEWRIGHT_UNROLL
       for (uint32_t j = 0; j < 4; ++j) {
         const int64_t at = 32 * j * o_.ld + k;
-        if (j < lines_) to.elements[s][j] = *reinterpret_cast<const Elements*>(from_ + (kFp4 ? at / 2 : at));
+        if (j < lines_)
+          arch::load_past_l1(from_ + (kFp4 ? at / 2 : at), to.elements[s][j].words,
+                             arch::CachePolicy::evict_first);
       }
     }
   }
@@ -134,7 +137,7 @@ class DequantiseQuad {
       widen<Nan>(elements[j], v);
       const uint32_t f = factors[j];
       arch::store_16(to_ + 32 * j * o_.to_ld + k, arch::mul_bf16x2(v[0], f), arch::mul_bf16x2(v[1], f),
-                     arch::mul_bf16x2(v[2], f), arch::mul_bf16x2(v[3], f));
+                     arch::mul_bf16x2(v[2], f), arch::mul_bf16x2(v[3], f), arch::CachePolicy::evict_last);
     }
   }
 

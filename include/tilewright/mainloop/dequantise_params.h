@@ -13,11 +13,11 @@
 
 namespace tilewright::kernels {
 
-inline constexpr uint32_t dequantise_threads = 384;
+inline constexpr uint32_t dequantise_threads = 512;
 inline constexpr uint32_t dequantise_ctas_per_sm = 2;
 inline constexpr uint32_t dequantise_warps = dequantise_threads / 32;
 /// A warp's piece: elements of K of four lines, 32 apart (their scales lie side by side).
-inline constexpr uint32_t dequantise_span = 512;
+inline constexpr uint32_t dequantise_span = 256;
 inline constexpr uint32_t dequantise_block_lines = 128;  // of a block of packed scales
 inline constexpr uint32_t dequantise_quads = 32;         // in those lines
 

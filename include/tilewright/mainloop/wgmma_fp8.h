@@ -295,7 +295,6 @@ struct WgmmaFp8 {
       shadow.template store<kStoredFirst, kStoredLater>();
       TILEWRIGHT_NO_UNROLL
       while (kt < last) promote(false);
-      shadow.load_scales();
       // Two copies of the last K tile: only in this one are a packed part's accumulators dead while the next
       // part is computed, which makes room for its packed results.
       if (kParts > 1 && shadow.packs_early()) {
@@ -309,7 +308,6 @@ struct WgmmaFp8 {
                                 scales, shadow);
     } else {
       shadow.template store<kStoredFirst, kStoredLater>();
-      shadow.load_scales();
     }
     return false;
   }
@@ -331,6 +329,7 @@ struct WgmmaFp8 {
       if (part == 0) shadow.template store<0, kStoredFirst>();
       if (part == kParts - 1) done = next(ring, at, k_tiles > 1);
       if (part == kParts - 1) scales.advance(k_tiles > 1, at.stage);
+      if (part == kParts - 1) shadow.load_scales();
       arch::wgmma_wait<0>();
       arch::fence_operand(temporary);
       if (part == kParts - 1) releaser.release(done);
@@ -358,6 +357,7 @@ struct WgmmaFp8 {
     RingPosition done = next(ring, at, k_tiles > 1);
     const Factors by = scales.factors(0);  // block scales have groups of one K tile
     scales.advance(k_tiles > 1, at.stage);
+    shadow.load_scales();
     arch::wgmma_wait<0>();
     end(acc);
     releaser.release(done);

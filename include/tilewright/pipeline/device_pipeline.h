@@ -76,7 +76,7 @@ struct StoreInShadow {
     }
   }
 
-  /// Vectors of scales, of kernels that take them: loads those of the current tile, before its last MMAs.
+  /// Vectors of scales, of kernels that take them: loads those of the current tile, under its first MMAs.
   TILEWRIGHT_DEVICE void load_scales() {
     if constexpr (Config::kVectorScales) scales.load(epilogue.tile(current_index));
   }

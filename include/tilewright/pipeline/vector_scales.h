@@ -11,7 +11,7 @@ namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
 namespace pipeline {
 
-/// The scales of one warp's part of a tile. Loaded before the last MMAs, in whole lines and with no shared
+/// The scales of one warp's part of a tile. Loaded under the first MMAs, in whole lines and with no shared
 /// memory or barrier: each lane keeps two of every 64 columns, and hands them out by shuffles.
 template <class Config>
 class VectorScales {
