@@ -80,7 +80,8 @@ struct WgmmaFp8 {
   TILEWRIGHT_DEVICE static void store_rest(Shadow& shadow) {
     if constexpr (Config::kPromoted) {
       shadow.template store<0, kStoredFirst>();
-      shadow.template store<kStoredFirst, kStoredLater>();
+      if constexpr (kStoredSecond != 0) shadow.template store<kStoredFirst, kStoredSecond>();
+      shadow.template store<4 - kStoredLater, kStoredLater>();
     } else {
       shadow.template store<0, 1>();
       shadow.template store<1, 1>();
@@ -145,13 +146,14 @@ struct WgmmaFp8 {
     TILEWRIGHT_DEVICE uint64_t join(uint32_t low) const { return (static_cast<uint64_t>(high) << 32) | low; }
   };
 
-  /// Slabs of the previous tile that promoted kernels store under the first group, and those that wait: as
-  /// many as registers are left for.
-  static constexpr int kStoredFirst = Config::kThroughTemporary ||
+  /// Slabs of the previous tile that promoted kernels store under the first group, under its second part, and
+  /// those that wait: as many as registers are left for. Together, stores would outlast the MMAs.
+  static constexpr int kStoredSecond = Config::kThroughTemporary ? 2 : 0,
+                       kStoredLater = Config::kThroughTemporary ||
                                               (Config::kScales != kernels::Scales::none && kParts == 2)
-                                          ? 3
+                                          ? 1
                                           : 2,
-                       kStoredLater = 4 - kStoredFirst;
+                       kStoredFirst = 4 - kStoredSecond - kStoredLater;
 
   static constexpr bool kPartsAlongM = Config::kTileM / Config::kConsumers > 64;
   static constexpr uint32_t kPartA = kPartsAlongM ? 64 * kernels::kFp8TileK / 16 : 0;
@@ -292,7 +294,7 @@ struct WgmmaFp8 {
       TILEWRIGHT_NO_UNROLL
       while (kt < 3 && kt < last) promote(false);
       if (kt < last) promote(true);
-      shadow.template store<kStoredFirst, kStoredLater>();
+      shadow.template store<4 - kStoredLater, kStoredLater>();
       TILEWRIGHT_NO_UNROLL
       while (kt < last) promote(false);
       // Two copies of the last K tile: only in this one are a packed part's accumulators dead while the next
@@ -307,7 +309,7 @@ struct WgmmaFp8 {
       promote_tile<true, false>(acc, temporary, descriptors, ring, releaser, at, in_group, group_tiles, false,
                                 scales, shadow);
     } else {
-      shadow.template store<kStoredFirst, kStoredLater>();
+      shadow.template store<4 - kStoredLater, kStoredLater>();
     }
     return false;
   }
@@ -327,6 +329,7 @@ struct WgmmaFp8 {
       issue<1, kMmas - 1>(temporary, descriptors, done.stage, part);
       arch::wgmma_commit();
       if (part == 0) shadow.template store<0, kStoredFirst>();
+      if (part == 1) shadow.template store<kStoredFirst, kStoredSecond>();
       if (part == kParts - 1) done = next(ring, at, k_tiles > 1);
       if (part == kParts - 1) scales.advance(k_tiles > 1, at.stage);
       if (part == kParts - 1) shadow.load_scales();
@@ -438,7 +441,7 @@ struct WgmmaFp8 {
       const Factors by = scales.factors(part);  // while the first MMA runs
       issue<1, kMmas - 1>(temporary, descriptors, done.stage, part);
       arch::wgmma_commit();
-      if (part == 0 && store) shadow.template store<kStoredFirst, kStoredLater, false>();
+      if (part == 0 && store) shadow.template store<4 - kStoredLater, kStoredLater, false>();
       if (part == kParts - 1) {
         done = next(ring, at, !Last);
         if (PackEarly) {
