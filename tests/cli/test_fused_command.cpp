@@ -61,6 +61,9 @@ TEST(FusedCommand, refuses_by_rule) {
   expect_refused(gemm("--mnk 64,64,64 --bias row --bias_dtype Int32"), "epilogue.types", "f32");
   expect_refused(gemm("--mnk 64,64,64 --bias diagonal"), "option.bias", "column");
   expect_refused(gemm("--mnk 64,64,64 --activation tanh"), "option.activation", "gelu");
+  const Output bench = run_program("bench --dtype bf16 --epilogue bias_tanh");
+  EXPECT_EQ(bench.exit_code, 2);
+  EXPECT_NE(bench.err.find("'tanh' is not one of"), std::string::npos) << bench.err;
 }
 
 }  // namespace
