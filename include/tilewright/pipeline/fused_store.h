@@ -326,6 +326,12 @@ auto make_fused_store(const Tensor<T, Order, Rank, Ld>& c, const Source& source,
   extra.aux_pairs = pairs(ops.aux, ops.aux_ld | ops.aux_batch_stride, ops.aux_type);
   return make_linear_store<D>(c, source, factors, bulk, extra);
 }
+/// The same without a source.
+template <AnyDescription D, class T, arrangement Order, int Rank, int64_t Ld>
+auto make_fused_store(const Tensor<T, Order, Rank, Ld>& c, float alpha, const FusedOps& ops,
+                      bool bulk = true) {
+  return make_fused_store<D>(c, c, LinearFactors{alpha, 0}, ops, bulk);
+}
 
 }  // namespace TILEWRIGHT_MODE
 }  // namespace tilewright::blas

@@ -162,8 +162,8 @@ class BoundLinear {
       point_at<Slab>(tile);
       Type values[kElementsOfSlab];
       TILEWRIGHT_UNROLL
-      for (int i = 0; i < kElementsOfSlab; ++i)
-        values[i] = alpha_ == Type{} ? Type{} : scale(alpha_, convert_to<Type>(results[kFirst + i]));
+      for (int i = 0; i < kElementsOfSlab; ++i) values[i] = convert_to<Type>(results[kFirst + i]);
+      scale_by_alpha(values);
       if constexpr (Extra::replaces_alpha) {
         if (extra_factors_) {
           const auto factors = epilogue_.extra_.factors(alpha_, tile.batch);
@@ -193,6 +193,15 @@ class BoundLinear {
       }
       store_slabs<Slab + 1>(results, tile, next);
     }
+  }
+
+  TILEWRIGHT_DEVICE void scale_by_alpha(Type (&values)[kElementsOfSlab]) const {
+    // The instructions of an Extra that finishes are what binds: none for the usual factor.
+    if constexpr (Extra::finishes) {
+      if (alpha_ == Type{1}) return;
+    }
+    TILEWRIGHT_UNROLL
+    for (Type& value : values) value = alpha_ == Type{} ? Type{} : scale(alpha_, value);
   }
 
   /// What wgmma computes is stored row by row.
