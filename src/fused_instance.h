@@ -61,7 +61,10 @@ Status launch(const FusedArguments& args, const TensorLaunch& how) {
   if (how.grid_ctas == 0) return {};
   const auto d = tensor_of<blas::row_major, D>(g.d, g.m, g.n, g.batches);
   const auto c = tensor_of<blas::row_major, const D>(g.c, g.m, g.n, g.batches);
-  return Launcher::launch(g, how,
+  TensorLaunch launched = how;
+  // What comes before it is no kernel that could let it start.
+  launched.dependent_launch = how.dependent_launch && args.amax == nullptr;
+  return Launcher::launch(g, launched,
                           blas::make_fused_store<Config::Descriptor>(d, c, factors_of(g), ops_of(args),
                                                                      g.d_bulk, g.d_type, args.c_type));
 }

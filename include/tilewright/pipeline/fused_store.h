@@ -113,13 +113,20 @@ class FusedThread {
     }
   }
 
-  TILEWRIGHT_DEVICE void apply(float (&values)[Count], const SlabPlace& at, const Prefetched& bias) {
+  /// store_slab(target, words): by TMA, as C's.
+  template <class StoreSlab>
+  TILEWRIGHT_DEVICE void apply(float (&values)[Count], const SlabPlace& at, const Prefetched& bias,
+                               StoreSlab&& store_slab) {
     if (e_.ops.bias_kind == BiasKind::column) {
       add_columns(values, bias);
     } else if (e_.ops.bias_kind == BiasKind::row) {
       add_rows(values, bias);
     }
-    if (e_.ops.aux != nullptr) store_aux(values, at);
+    if (e_.stores_slabs) {
+      store_aux_slab(values, store_slab);
+    } else if (e_.ops.aux != nullptr) {
+      store_aux(values, at);
+    }
     if (e_.ops.activation == Activation::gelu) {
       TILEWRIGHT_UNROLL
       for (int i = 0; i < Count; i += 2) gelu_pair(values[i], values[i + 1]);
@@ -215,6 +222,27 @@ class FusedThread {
     });
   }
 
+  /// Elements of aux have the size of those of C.
+  template <class StoreSlab>
+  TILEWRIGHT_DEVICE void store_aux_slab(const float (&values)[Count], StoreSlab&& store_slab) const {
+    if constexpr (Extra::element_bytes == 4) {
+      uint32_t words[Count];
+      TILEWRIGHT_UNROLL
+      for (int i = 0; i < Count; ++i) words[i] = arch::float_bits(values[i]);
+      store_slab(e_.aux_target, words);
+    } else if constexpr (Extra::element_bytes == 2) {
+      uint32_t words[Count / 2];
+      if (e_.ops.aux_type == DType::bf16) {
+        TILEWRIGHT_UNROLL
+        for (int i = 0; i < Count; i += 2) words[i / 2] = arch::pack_bf16x2(values[i], values[i + 1]);
+      } else {
+        TILEWRIGHT_UNROLL
+        for (int i = 0; i < Count; i += 2) words[i / 2] = arch::pack_f16x2(values[i], values[i + 1]);
+      }
+      store_slab(e_.aux_target, words);
+    }
+  }
+
   TILEWRIGHT_DEVICE void store_aux(const float (&values)[Count], const SlabPlace& at) const {
     const int64_t first = static_cast<int64_t>(at.batch) * e_.ops.aux_batch_stride +
                           static_cast<int64_t>(at.row) * e_.ops.aux_ld + at.column;
@@ -269,15 +297,20 @@ class FusedThread {
 
 }  // namespace impl
 
-/// FusedOps as a linear_store does them, and what types its elements and those of the source really have.
+/// FusedOps as a linear_store of elements of so many bytes does them, and what types these and those of the
+/// source really have.
+template <int ElementBytes>
 struct FusedExtra : AnySource {
   static constexpr bool replaces_alpha = false, finishes = true;
+  static constexpr int element_bytes = ElementBytes;
   template <class Held, int Count>
-  using Thread = impl::FusedThread<FusedExtra, Held, Count>;
+  using Thread = impl::FusedThread<FusedExtra<ElementBytes>, Held, Count>;
 
   FusedOps ops;
   DType target_type{};
   bool bias_pairs = false, aux_pairs = false;  // two neighbours at an even column may be accessed as one
+  bool stores_slabs = false;                   // aux goes out by TMA
+  impl::SlabTarget aux_target{};
 
   /// See NoExtra.
   template <class T, class Body>
@@ -306,10 +339,11 @@ struct FusedExtra : AnySource {
 };
 
 template <class D, class T>
-using FusedStore = LinearStore<D, T, FusedExtra>;
+using FusedStore = LinearStore<D, T, FusedExtra<sizeof(T)>>;
 
 /// An epilogue for run() on the path wgmma, of sums in FP32, that stores into `c`, row-major elements of 8,
-/// 16 or 32 bits, with `ops` on the way. source, bulk: as for make_linear_store(). Types that differ from the
+/// 16 or 32 bits, with `ops` on the way. source, bulk: as for make_linear_store(); aux is stored by TMA too
+/// where its elements have the size of C's and TMA can address it. Types that differ from the
 /// tensors' element types: target_type is another one of the same size for c, source_type f16, bf16 or f32
 /// for the source (whose strides stay in elements). Errors: of C's extents and strides.
 template <AnyDescription D, class T, arrangement Order, int Rank, int64_t Ld, class Source>
@@ -317,13 +351,19 @@ auto make_fused_store(const Tensor<T, Order, Rank, Ld>& c, const Source& source,
                       const FusedOps& ops, bool bulk = true, DType target_type = dtype_of<T>,
                       DType source_type = dtype_of<T>) {
   static_assert(path_of_v<D> == path::wgmma, "fused_store stores what wgmma leaves in registers");
-  FusedExtra extra{{source_type}, ops, target_type};
+  FusedExtra<sizeof(T)> extra{{source_type}, ops, target_type};
   const auto pairs = [](const void* base, int64_t strides, DType type) {
     const auto size = static_cast<uintptr_t>(bits_of(type) / 8);
     return (reinterpret_cast<uintptr_t>(base) | static_cast<uintptr_t>(strides) * size) % (2 * size) == 0;
   };
   extra.bias_pairs = pairs(ops.bias, ops.bias_batch_stride, ops.bias_type);
   extra.aux_pairs = pairs(ops.aux, ops.aux_ld | ops.aux_batch_stride, ops.aux_type);
+  if (bulk && ops.aux != nullptr && bits_of(ops.aux_type) == 8 * static_cast<int>(sizeof(T))) {
+    const detail::OperandView like = detail::operand_view(c);
+    const auto aux = make_gmem_tensor_batched<row_major>(static_cast<T*>(ops.aux), like.rows, like.columns,
+                                                         like.batches, ops.aux_ld, ops.aux_batch_stride);
+    extra.stores_slabs = static_cast<bool>(impl::bind_slabs<D>(aux, extra.aux_target));
+  }
   return make_linear_store<D>(c, source, factors, bulk, extra);
 }
 /// The same without a source.

@@ -36,8 +36,9 @@ inline namespace TILEWRIGHT_MODE {
 ///                                   in place of alpha * result
 ///   reads_source                    source(data, index): an element of a C of another type; same_source<T>()
 ///   finishes (FusedExtra)           Thread<Held, Count>, one thread's part, changes slabs of Count values
-///                                   before they are stored; with_narrow<T>(body) calls body(f), where f
-///                                   makes the bits of two neighbours, for elements of 8 and 16 bits
+///                                   before they are stored, and may store slabs of its own where
+///                                   stores_slabs says so; with_narrow<T>(body) calls body(f), where f makes
+///                                   the bits of two neighbours, for elements of 8 and 16 bits
 struct NoExtra {
   static constexpr bool replaces_alpha = false, reads_source = false, finishes = false;
 };
@@ -143,8 +144,12 @@ class BoundLinear {
   TILEWRIGHT_DEVICE void store(schedule::TileCoord) {}
 
   TILEWRIGHT_DEVICE void finish() const {
-    if (epilogue_.bulk_) slabs_.finish();
-    if constexpr (Extra::finishes) thread_.finish();
+    bool bulk = epilogue_.bulk_;
+    if constexpr (Extra::finishes) {
+      bulk = bulk || epilogue_.extra_.stores_slabs;
+      thread_.finish();
+    }
+    if (bulk) slabs_.finish();
   }
 
  private:
@@ -177,7 +182,10 @@ class BoundLinear {
       Prefetched next{};
       if constexpr (Extra::finishes) {
         if constexpr (Slab + 1 < kSlabs) thread_.prefetch(place_of<Slab + 1>(tile), next);
-        thread_.apply(values, at_, ahead);
+        thread_.apply(values, at_, ahead, [&](const SlabTarget& target, const uint32_t(&words)[kWords]) {
+          slabs_.template store<Slab / Slabs::kSlabsOfPart, Slab % Slabs::kSlabsOfPart, 0>(target, words,
+                                                                                           tile);
+        });
       }
       if constexpr (has_slabs_v<D>) {
         uint32_t words[kWords];
