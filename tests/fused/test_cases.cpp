@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "tests/fused/fused_cases.h"
@@ -117,6 +118,32 @@ TEST(FusedCases, amax_is_kept_over_all_tiles_of_a_cta) {
     EXPECT_EQ(result.info.tiles, 8);
     EXPECT_GT(result.amax, 4000);
   }
+}
+
+// Aux goes out as D does where both have elements of one size, else element by element.
+TEST(FusedCases, aux_is_stored_by_tma_where_it_can_be) {
+  EmulatedMachine machine;
+  const auto stores = [&](DType d, std::optional<DType> aux, int64_t wider) {
+    GemmCase c = fused_case(small_fused_kernel(DType::e4m3, d), "aux", 64, 128, 128);
+    c.problem.d.type = d;
+    c.problem.epilogue.activation = Activation::relu;
+    if (aux) {
+      c.problem.epilogue.aux = aux_of(c.problem, *aux);
+      c.problem.epilogue.aux->ld += wider;
+    }
+    c.runs = 1;
+    expect_passes(c, machine);
+    return machine.statistics().count(emulator::Op::tma_store);
+  };
+  for (const DType d : {DType::f16, DType::f32}) {
+    const uint64_t alone = stores(d, {}, 0);
+    EXPECT_GT(alone, 0u);
+    EXPECT_EQ(stores(d, d, 0), 2 * alone);
+    EXPECT_EQ(stores(d, d, 1), alone);
+  }
+  EXPECT_EQ(stores(DType::f16, DType::bf16, 0), 2 * stores(DType::f16, {}, 0));
+  EXPECT_EQ(stores(DType::f16, DType::f32, 0), stores(DType::f16, {}, 0));
+  EXPECT_EQ(stores(DType::e4m3, DType::bf16, 0), stores(DType::e4m3, {}, 0));
 }
 
 TEST(FusedCases, the_plan_says_what_was_chosen) {
