@@ -49,6 +49,38 @@ TEST_F(FusedGpu, passes_large_shapes_of_every_kernel) {
   run_on_gpu("large fused cases", cases);
 }
 
+/// Runs out of a CUDA graph, three times.
+class GraphMachine : public GpuMachine {
+ public:
+  Status run(const Plan& plan, const Buffers& buffers) override {
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t executable = nullptr;
+    if (Status s = cuda_status(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeThreadLocal))) return s;
+    const Status failed = plan.run(buffers, stream());
+    const Status ended = cuda_status(cudaStreamEndCapture(stream(), &graph));
+    if (failed) return failed;
+    if (ended) return ended;
+    if (Status s = cuda_status(cudaGraphInstantiate(&executable, graph, 0))) return s;
+    for (int i = 0; i < 3; ++i)
+      if (Status s = cuda_status(cudaGraphLaunch(executable, stream()))) return s;
+    if (Status s = synchronize()) return s;
+    cudaGraphExecDestroy(executable);
+    cudaGraphDestroy(graph);
+    return {};
+  }
+};
+
+// amax is set anew by each run, in a graph too.
+TEST_F(FusedGpu, runs_out_of_graphs) {
+  GraphMachine machine;
+  for (const DType type : {DType::bf16, DType::e4m3}) {
+    GemmCase c = fused_case(small_fused_kernel(type, DType::f32), "graph", 300, 400, 256);
+    c.options.max_sms.reset();
+    c.problem.epilogue = {.bias = BiasKind::row, .activation = Activation::gelu, .amax_d = true};
+    expect_passes(c, machine);
+  }
+}
+
 // Without gelu the bits are the same; with it they differ by its stated error at most, which the cases check.
 TEST_F(FusedGpu, has_the_bits_of_the_emulated_machine) {
   size_t equal = 0, count = 0;
