@@ -105,11 +105,14 @@ TEST(FusedCases, amax_of_an_empty_output_is_zero) {
   }
 }
 
-// Several tiles for a CTA, with rings that wrap: amax is that of all of them.
-TEST(FusedCases, amax_is_kept_over_all_tiles_of_a_cta) {
+// Several tiles for a CTA, with rings that wrap: amax is that of all of them. Of tiles of two warpgroups the
+// second one waits for the first, once.
+class FusedTiles : public ::testing::TestWithParam<int> {};
+
+TEST_P(FusedTiles, amax_is_kept_over_all_tiles_of_a_cta) {
   EmulatedMachine machine;
-  const auto& id = small_fused_kernel(DType::bf16, DType::bf16);
-  for (const int64_t row : {0, 100, 255}) {
+  const auto& id = fused_kernel_ids()[static_cast<size_t>(GetParam())];
+  for (const int64_t row : {int64_t{0}, id.tile_m + int64_t{7}, 4 * int64_t{id.tile_m} - 1}) {
     GemmCase c = fused_case(id, "tiles", 4 * id.tile_m, 2 * id.tile_n, 5 * kernels::tensor_tile_k(id));
     c.bias_value = [row](int64_t, int64_t i, int64_t) { return i == row ? -5000.0 : 0.0; };
     c.problem.epilogue = {.bias = BiasKind::row, .amax_d = true};
@@ -119,6 +122,7 @@ TEST(FusedCases, amax_is_kept_over_all_tiles_of_a_cta) {
     EXPECT_GT(result.amax, 4000);
   }
 }
+INSTANTIATE_TEST_SUITE_P(Kernels, FusedTiles, ::testing::Values(0, 1, 8));
 
 // Aux goes out as D does where both have elements of one size, else element by element.
 TEST(FusedCases, aux_is_stored_by_tma_where_it_can_be) {
