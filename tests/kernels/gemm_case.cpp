@@ -199,9 +199,9 @@ class CaseRun {
                     const std::string& other_than_model, std::vector<uint8_t> before,
                     const std::vector<uint8_t>& after, int attempt, std::vector<uint8_t>& dense) {
     if (!r.passed()) {
-      fail(result, text(r.failures, " of ", r.elements, " elements of ", name,
-                        " are outside their bound, the first at (", r.batch, ", ", r.row, ", ", r.column,
-                        "): ", r.got, ", FP64 has ", r.reference, ", bound ", r.bound));
+      fail(result, text(name, ": ", r.failures, " of ", r.elements,
+                        " elements are outside their bound, the first at (", r.batch, ", ", r.row, ", ",
+                        r.column, "): ", r.got, ", FP64 has ", r.reference, ", bound ", r.bound));
     }
     if (!other_than_model.empty()) fail(result, text(name, ": ", other_than_model));
     copy_elements(shape, after, before);
@@ -211,8 +211,8 @@ class CaseRun {
     }
     std::vector<uint8_t> now = dense_elements(shape, after);
     if (attempt > 0 && now != dense)
-      fail(result, text("run ", attempt, " gives other bits of ", name,
-                        " than the one before: ", difference(shape.type, dense, now)));
+      fail(result, text(name, ": run ", attempt,
+                        " gives other bits than the one before: ", difference(shape.type, dense, now)));
     dense = std::move(now);
   }
 
