@@ -42,9 +42,10 @@ Status launch(const DequantisedArguments& args, const TensorLaunch& how) {
     return Launcher::launch(
         g, how, blas::make_store_through_smem<Descriptor>(d, blas::ShiftedScale{args.shifts, g.alpha}));
   const auto c = tensor_of<blas::row_major, const D>(g.c, g.m, g.n, g.batches);
-  return Launcher::launch(g, how,
-                          blas::make_linear_store<Descriptor>(d, c, factors_of(g), g.d_bulk,
-                                                              blas::ShiftedLinear{args.shifts, args.c_type}));
+  return Launcher::launch(
+      g, how,
+      blas::make_linear_store<Descriptor>(d, c, factors_of(g), g.d_bulk,
+                                          blas::ShiftedLinear{{args.c_type}, args.shifts}));
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ Target emulator_target(const Problem& problem, const Options& options) {
   target.tensor = kernels::tensor_kernels_emulated();
   target.block_scaled = kernels::block_scaled_kernels_emulated();
   target.dequantised = kernels::dequantised_kernels_emulated();
+  target.fused = kernels::fused_kernels_emulated();
   target.encode = encode_for_emulator;
   return target;
 }
@@ -28,7 +29,7 @@ Target emulator_target(const Problem& problem, const Options& options) {
 Expected<Plan> plan_on_gpu(const Problem& problem, const Options& options) {
   const Expected<Target> gpu = gpu_target(
       current_gpu(), kernels::fp8_kernels_gpu(), kernels::simt_kernels_gpu(), kernels::tensor_kernels_gpu(),
-      kernels::block_scaled_kernels_gpu(), kernels::dequantised_kernels_gpu());
+      kernels::block_scaled_kernels_gpu(), kernels::dequantised_kernels_gpu(), kernels::fused_kernels_gpu());
   if (!gpu) return gpu.error();
   if (options.chip != Chip::automatic && capability_of(options.chip) != gpu->capability)
     return broken(RuleId::device_gpu, "chip", "compute capability " + capability_text(gpu->capability),

@@ -32,6 +32,7 @@ Status bind(const PlanRequest& request, detail::PlanState& state) {
     state.kernel = *bound;
     return {};
   };
+  if (request.problem.epilogue.any) return keep(bind_fused(request, state.info));
   switch (request.problem.family) {
     case Family::simt:
       return keep(bind_simt(request, state.info));
@@ -50,8 +51,8 @@ Status bind(const PlanRequest& request, detail::PlanState& state) {
 Expected<Target> gpu_target(const Expected<GpuLimits>& gpu, kernels::Fp8KernelTable fp8,
                             kernels::SimtKernelTable simt, kernels::TensorKernelTable tensor,
                             kernels::BlockScaledKernelTable block_scaled,
-                            kernels::DequantisedKernelTable dequantised) {
-  if (fp8.count + simt.count + tensor.count + block_scaled.count + dequantised.count == 0)
+                            kernels::DequantisedKernelTable dequantised, kernels::FusedKernelTable fused) {
+  if (fp8.count + simt.count + tensor.count + block_scaled.count + dequantised.count + fused.count == 0)
     return broken(RuleId::device_gpu, "GPU", "no kernels in this build", "the emulated machine");
   if (!gpu) return broken(RuleId::device_gpu, "GPU", gpu.error().message, "the emulated machine");
   Target target;
@@ -62,6 +63,7 @@ Expected<Target> gpu_target(const Expected<GpuLimits>& gpu, kernels::Fp8KernelTa
   target.tensor = tensor;
   target.block_scaled = block_scaled;
   target.dequantised = dequantised;
+  target.fused = fused;
   target.ordinal = gpu->ordinal;
   target.sms = gpu->sms;
   target.encode = encode_for_gpu;

@@ -8,6 +8,7 @@
 #include "src/dequantised_plan.h"
 #include "src/device_info.h"
 #include "src/fp8_plan.h"
+#include "src/fused_plan.h"
 #include "src/gemm_problem.h"
 #include "src/gemm_target.h"
 #include "src/simt_plan.h"
@@ -22,7 +23,7 @@ struct PlanState {
   PlanInfo info;
   KernelProblem problem;
   Target target;
-  std::variant<BoundFp8, BoundSimt, BoundTensor, BoundBlockScale, BoundDequantised> kernel;
+  std::variant<BoundFp8, BoundSimt, BoundTensor, BoundBlockScale, BoundDequantised, BoundFused> kernel;
 };
 
 }  // namespace detail
@@ -31,7 +32,8 @@ struct PlanState {
 Expected<Target> gpu_target(const Expected<GpuLimits>& gpu, kernels::Fp8KernelTable fp8,
                             kernels::SimtKernelTable simt, kernels::TensorKernelTable tensor,
                             kernels::BlockScaledKernelTable block_scaled = {},
-                            kernels::DequantisedKernelTable dequantised = {});
+                            kernels::DequantisedKernelTable dequantised = {},
+                            kernels::FusedKernelTable fused = {});
 
 Expected<Plan> plan_on(const Target& target, const Problem& problem, const Options& options);
 

@@ -40,6 +40,8 @@ Family family_of(const Problem& p) {
   return either(is_tensor_type) ? Family::tensor : Family::fp8;
 }
 
+bool is_wide(DType t) { return t == DType::f16 || t == DType::bf16 || t == DType::f32; }
+
 std::string type_text(DType type) { return std::string("type ") + name_of(type); }
 
 Status check_tensor_types(const Problem& p) {
@@ -70,10 +72,9 @@ Status check_types(const Problem& p) {
     if (type != DType::e4m3 && type != DType::e5m2)
       return broken(RuleId::type_ab, name, type_text(type), "e4m3");
   }
-  const auto wide = [](DType t) { return t == DType::f16 || t == DType::bf16 || t == DType::f32; };
-  if (!wide(p.d.type) && p.d.type != DType::e4m3 && p.d.type != DType::e5m2)
+  if (!is_wide(p.d.type) && p.d.type != DType::e4m3 && p.d.type != DType::e5m2)
     return broken(RuleId::type_d, "D", type_text(p.d.type), "f16");
-  if (p.beta != 0 && !wide(p.c.type)) return broken(RuleId::type_c, "C", type_text(p.c.type), "f16");
+  if (p.beta != 0 && !is_wide(p.c.type)) return broken(RuleId::type_c, "C", type_text(p.c.type), "f16");
   return {};
 }
 
@@ -213,8 +214,8 @@ Status check_k_major(const KernelOperand& o, Layout layout) {
                 o.name == 'A' ? "row_major" : "column_major");
 }
 
-/// Batches of D may be apart, or interleaved within its leading dimension.
-Status check_batches_apart(const Strides& d, const Extents& e) {
+/// Batches of an output may be apart, or interleaved within its leading dimension.
+Status check_batches_apart(const char* name, const Strides& d, const Extents& e) {
   if (e.batches <= 1 || e.rows == 0 || e.columns == 0) return {};
   const int64_t ld = d.row > d.column ? d.row : d.column;
   const bool rows_long = d.row >= d.column;
@@ -223,7 +224,7 @@ Status check_batches_apart(const Strides& d, const Extents& e) {
   const bool apart = d.batch >= matrix;
   const bool interleaved = d.batch >= line && static_cast<__int128>(e.batches - 1) * d.batch + line <= ld;
   if (apart || interleaved) return {};
-  return broken(RuleId::batch_stride_d, "D", "batch stride " + text(d.batch),
+  return broken(RuleId::batch_stride_d, name, "batch stride " + text(d.batch),
                 text(static_cast<int64_t>(matrix)));
 }
 
@@ -263,6 +264,64 @@ Status set_c(const Problem& p, const Strides& d, KernelProblem& out) {
   return {};
 }
 
+/// What does not depend on strides.
+Status check_epilogue(const Problem& p) {
+  if (is_block_scaled(p))
+    return broken(RuleId::epilogue_operands, p.a.block ? "A" : "B", "block-scaled", "e4m3");
+  for (const auto& [name, type] : {std::pair{"A", p.a.type}, std::pair{"B", p.b.type}})
+    if (!is_fp8(type) && type != DType::f16 && type != DType::bf16)
+      return broken(RuleId::epilogue_operands, name, type_text(type), type == DType::f32 ? "bf16" : "f16");
+  if (is_fp8(p.a.type)) {
+    if (p.scale_mode != ScaleMode::per_tensor)
+      return broken(RuleId::epilogue_sums, "scales",
+                    p.scale_mode == ScaleMode::per_row_column ? "of rows and columns" : "of blocks",
+                    "per_tensor");
+    if (p.accumulation != Accumulation::promoted)
+      return broken(RuleId::epilogue_sums, "accumulation", "fast", "promoted");
+    if (p.interval != 4) return broken(RuleId::epilogue_sums, "interval", text(p.interval), "4");
+  }
+  const EpilogueOps& e = p.epilogue;
+  if (e.bias != BiasKind::none && !is_wide(e.bias_type))
+    return broken(RuleId::epilogue_types, "bias", type_text(e.bias_type), "f32");
+  if (e.aux && !is_wide(e.aux->type))
+    return broken(RuleId::epilogue_types, "aux", type_text(e.aux->type), "f32");
+  return {};
+}
+
+/// After everything about D.
+Status set_epilogue(const Problem& p, KernelProblem& out) {
+  const EpilogueOps& e = p.epilogue;
+  KernelEpilogue& to = out.epilogue;
+  to.any = true;
+  to.activation = e.activation;
+  to.amax = e.amax_d;
+  to.scale_d = p.scale_d;
+  if (e.bias != BiasKind::none) {
+    constexpr int64_t kMost = kMaxStrideBytes / 4 - 1;
+    if (e.bias_batch_stride < 0)
+      return broken(RuleId::batch_stride_sign, "bias", "batch stride " + text(e.bias_batch_stride), "0");
+    if (e.bias_batch_stride > kMost)
+      return broken(RuleId::stride_range, "bias", "batch stride " + text(e.bias_batch_stride), text(kMost));
+    const bool of_rows = (e.bias == BiasKind::row) != out.exchanged;
+    to.bias = of_rows ? BiasKind::row : BiasKind::column;
+    to.bias_type = e.bias_type;
+    to.bias_batch_stride = p.l > 1 ? e.bias_batch_stride : 0;
+  }
+  if (!e.aux) return {};
+  const Extents extents{p.m, p.n, p.l};
+  const Expected<Strides> aux = strides_of("aux", *e.aux, extents);
+  if (!aux) return aux.error();
+  if (Status s = check_batches_apart("aux", *aux, extents)) return s;
+  to.aux = true;
+  to.aux_type = e.aux->type;
+  to.aux_alignment = e.aux->alignment;
+  to.aux_strides = out.exchanged ? transposed(*aux) : *aux;
+  if (contiguous_columns(to.aux_strides)) return {};
+  const bool row_major = p.d.layout == Layout::row_major;
+  return broken(RuleId::epilogue_layout, "aux", row_major ? "layout column_major" : "layout row_major",
+                row_major ? "row_major" : "column_major");
+}
+
 }  // namespace
 
 KernelProblem KernelProblem::flipped() const {
@@ -277,6 +336,8 @@ KernelProblem KernelProblem::flipped() const {
 }
 
 Expected<KernelProblem> canonical(const Problem& p) {
+  if (p.epilogue.any())
+    if (Status s = check_epilogue(p)) return *s;
   if (is_block_scaled(p)) return canonical_block_scaled(p);
   if (Status s = check_extents(p)) return *s;
   if (Status s = check_types(p)) return *s;
@@ -287,7 +348,7 @@ Expected<KernelProblem> canonical(const Problem& p) {
   if (!b) return b.error();
   const Expected<Strides> d = strides_of("D", p.d, {p.m, p.n, p.l});
   if (!d) return d.error();
-  if (Status s = check_batches_apart(*d, {p.m, p.n, p.l})) return *s;
+  if (Status s = check_batches_apart("D", *d, {p.m, p.n, p.l})) return *s;
 
   KernelProblem out;
   out.family = family_of(p);
@@ -298,11 +359,13 @@ Expected<KernelProblem> canonical(const Problem& p) {
   out.empty = p.m == 0 || p.n == 0 || p.l == 0;
   out.reads_ab = !out.empty && p.k != 0 && p.alpha != 0;
   out.reads_c = !out.empty && p.beta != 0;
+  // An activation comes between the sum and its scale.
+  const float scale_d = p.epilogue.any() ? 1 : p.scale_d;
   const bool scaled =
-      p.scale_a != 0 && p.scale_b != 0 && p.scale_d != 0;  // a zero factor wins over Inf and NaN
+      p.scale_a != 0 && p.scale_b != 0 && scale_d != 0;  // a zero factor wins over Inf and NaN
   out.scale =
-      out.reads_ab && scaled ? static_cast<float>(double{p.alpha} * p.scale_a * p.scale_b * p.scale_d) : 0.0f;
-  out.beta = out.reads_c ? static_cast<float>(double{p.beta} * p.scale_d) : 0.0f;
+      out.reads_ab && scaled ? static_cast<float>(double{p.alpha} * p.scale_a * p.scale_b * scale_d) : 0.0f;
+  out.beta = out.reads_c ? static_cast<float>(double{p.beta} * scale_d) : 0.0f;
   out.d_type = p.d.type;
   out.d_alignment = p.d.alignment;
   if (Status s = set_scales(p, out)) return *s;
@@ -311,6 +374,8 @@ Expected<KernelProblem> canonical(const Problem& p) {
   out.d = out.exchanged ? transposed(*d) : *d;
   if (out.reads_c)
     if (Status s = set_c(p, *d, out)) return *s;
+  if (p.epilogue.any())
+    if (Status s = set_epilogue(p, out)) return *s;
   if (Status s = set_operands(p, *a, *b, out)) return *s;
   // TMA cuts a store at the end of a row of D in units of 16 bytes, not of elements.
   const int64_t size = size_of(p.d.type);

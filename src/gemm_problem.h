@@ -27,7 +27,22 @@ struct ScaleLines {
   int64_t line_stride = 0, k_stride = 0, batch_stride = 0;
 };
 
-/// Which planner and kernels a problem belongs to.
+/// EpilogueOps of D as the kernel computes it: a bias of rows of a column-major D is one of columns.
+struct KernelEpilogue {
+  bool any = false;
+  BiasKind bias = BiasKind::none;
+  DType bias_type = DType::f32;
+  int64_t bias_batch_stride = 0;
+  Activation activation = Activation::none;
+  bool aux = false;
+  DType aux_type = DType::f32;
+  Strides aux_strides;  // columns are contiguous
+  int aux_alignment = 1;
+  bool amax = false;
+  float scale_d = 1;  // only here: otherwise it is in `scale` and `beta`
+};
+
+/// Which planner and kernels a problem belongs to. Those with an epilogue have kernels of their own.
 enum class Family : uint8_t {
   fp8,           // e4m3 and e5m2 on tensor cores, with promotion
   simt,          // f32 on the ordinary cores
@@ -50,6 +65,7 @@ struct KernelProblem {
   int c_alignment = 1, d_alignment = 1;
   float scale = 1, beta = 0;  // host parts of the epilogue's factors
   bool reads_ab = false, reads_c = false, empty = false;
+  KernelEpilogue epilogue;
 
   /// Of the caller's operands, the one that the kernel takes as its A, and B.
   const void* pointer_a(const Buffers& buffers) const { return exchanged ? buffers.b : buffers.a; }

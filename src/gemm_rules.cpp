@@ -47,7 +47,7 @@ constexpr NumberedRule kTable[] = {
      {"ld.length", "a leading dimension covers the row (or column) it strides over", kInvalid}},
     {RuleId::stride_range, {"stride.range", "a stride is below 2^40 bytes", kRange}},
     {RuleId::batch_stride_sign, {"batch_stride.sign", "a batch stride is not negative", kInvalid}},
-    {RuleId::batch_stride_d, {"batch_stride.d", "the batches of D do not overlap", kInvalid}},
+    {RuleId::batch_stride_d, {"batch_stride.d", "the batches of D and of aux do not overlap", kInvalid}},
     {RuleId::operand_span,
      {"operand.span", "an operand spans less than 2^47 bytes (GPU virtual addresses)", kRange}},
     {RuleId::alignment_value,
@@ -136,6 +136,26 @@ constexpr NumberedRule kTable[] = {
     {RuleId::scale_promotion,
      {"scale.promotion", "block scales are applied by promotion, every 4 MMAs (128 of K)", kUnsupported}},
     {RuleId::scale_stride, {"scale.stride", "a stride of scales is 0 or more and below 2^40 bytes", kRange}},
+    {RuleId::epilogue_operands,
+     {"epilogue.operands",
+      "bias, activation, aux and amax_d are built for A and B both of f16 or of bf16, for e4m3 x e4m3, e4m3 "
+      "x "
+      "e5m2 and e5m2 x e4m3, with K contiguous in both and within reach of bulk loads (bases, leading "
+      "dimensions and batch strides that are multiples of 16 bytes)",
+      kUnsupported}},
+    {RuleId::epilogue_sums,
+     {"epilogue.sums",
+      "with bias, activation, aux or amax_d, FP8 sums are promoted every 4 MMAs, and A and B have one scale "
+      "each",
+      kUnsupported}},
+    {RuleId::epilogue_types, {"epilogue.types", "bias and aux are f16, bf16 or f32", kUnsupported}},
+    {RuleId::epilogue_layout,
+     {"epilogue.layout", "aux is stored as D is, row-major or column-major", kUnsupported}},
+    {RuleId::epilogue_pointer,
+     {"epilogue.pointer",
+      "bias, aux and amax_d are given where the problem has them and only there, aligned to their elements; "
+      "aux is memory of its own",
+      kInvalid}},
 };
 
 constexpr bool in_order() {

@@ -52,6 +52,11 @@ enum class RuleId {
   scale_mode,
   scale_promotion,
   scale_stride,
+  epilogue_operands,
+  epilogue_sums,
+  epilogue_types,
+  epilogue_layout,
+  epilogue_pointer,
 };
 
 /// "subject: found, but <text of the rule>; nearest legal: nearest".

@@ -46,6 +46,39 @@ Status check_pointers(const PlanState& s, const Buffers& buffers) {
   return check_pointer("D", buffers.d, p.d_alignment);
 }
 
+/// `pointer`: of something of Problem::epilogue that it has or has not.
+Status check_operand_of_epilogue(const char* name, const void* pointer, bool wanted, int64_t alignment,
+                                 const char* how_to_want) {
+  if ((pointer != nullptr) != wanted)
+    return broken(RuleId::epilogue_pointer, name, wanted ? "null" : "a pointer",
+                  wanted ? "memory of the plan's device"
+                         : std::string("null, or a plan whose Problem::epilogue.") + how_to_want);
+  const auto past = reinterpret_cast<uintptr_t>(pointer) % static_cast<uintptr_t>(alignment);
+  if (past == 0) return {};
+  return broken(RuleId::epilogue_pointer, name,
+                "address is " + text(static_cast<int64_t>(past)) + " modulo " + text(alignment),
+                "a multiple of " + text(alignment));
+}
+
+Status check_epilogue_pointers(const PlanState& s, const Buffers& buffers) {
+  const KernelEpilogue& e = s.problem.epilogue;
+  const auto bytes = [](DType type) { return int64_t{bits_of(type)} / 8; };
+  if (!s.problem.empty) {
+    if (Status x = check_operand_of_epilogue("bias", buffers.bias, e.bias != BiasKind::none,
+                                             bytes(e.bias_type), "bias is row or column"))
+      return x;
+    if (Status x = check_operand_of_epilogue("aux", buffers.aux, e.aux, e.aux_alignment, "aux is given"))
+      return x;
+    const std::pair<const char*, const void*> others[] = {
+        {"A", buffers.a}, {"B", buffers.b}, {"C", buffers.c}, {"D", buffers.d}};
+    for (const auto& [name, pointer] : others)
+      if (e.aux && pointer == buffers.aux)
+        return broken(RuleId::epilogue_pointer, "aux", std::string("the address of ") + name,
+                      "memory of its own");
+  }
+  return check_operand_of_epilogue("amax_d", buffers.amax_d, e.amax, sizeof(float), "amax_d is true");
+}
+
 Status check_workspace(const PlanState& s, const Buffers& buffers) {
   constexpr uintptr_t kAlignment = 256;
   if (s.info.workspace_bytes == 0) return {};
@@ -72,8 +105,10 @@ const PlanInfo& Plan::info() const { return state_->info; }
 
 Status Plan::run(const Buffers& buffers, void* stream) const {
   const PlanState& s = *state_;
-  if (s.problem.empty) return {};
-  if (Status e = check_pointers(s, buffers)) return e;
+  if (s.problem.empty && !s.problem.epilogue.amax) return {};
+  if (!s.problem.empty)
+    if (Status e = check_pointers(s, buffers)) return e;
+  if (Status e = check_epilogue_pointers(s, buffers)) return e;
   if (Status e = check_workspace(s, buffers)) return e;
   if (Status e = check_scalars(s, buffers)) return e;
   if (s.target.current_ordinal != nullptr) {
@@ -86,6 +121,8 @@ Status Plan::run(const Buffers& buffers, void* stream) const {
 
   if (const auto* fp8 = std::get_if<detail::BoundFp8>(&s.kernel))
     return run_fp8(s.target, s.problem, *fp8, buffers, stream);
+  if (const auto* fused = std::get_if<detail::BoundFused>(&s.kernel))
+    return run_fused(s.problem, *fused, buffers, stream);
   if (const auto* tensor = std::get_if<detail::BoundTensor>(&s.kernel))
     return run_tensor(s.problem, *tensor, buffers, stream);
   if (const auto* scaled = std::get_if<detail::BoundBlockScale>(&s.kernel))

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "src/dequantised_kernel_table.h"
+#include "src/fused_kernel_table.h"
 #include "src/gemm_problem.h"
 #include "src/simt_kernel_table.h"
 #include "src/tensor_kernel_table.h"
@@ -23,6 +24,7 @@ struct Target {
   kernels::TensorKernelTable tensor;
   kernels::BlockScaledKernelTable block_scaled;
   kernels::DequantisedKernelTable dequantised;
+  kernels::FusedKernelTable fused;
   Expected<TensorMap> (*encode)(const TensorMapSpec&) = nullptr;
   /// The calling thread's GPU; null when there is only one machine.
   Expected<int> (*current_ordinal)() = nullptr;

@@ -105,7 +105,8 @@ void reference_tile(const ReferenceGemm& g, int64_t batch, int64_t row, int64_t 
       if (g.beta != 0) {
         value += g.beta * load_element(g.c.data, g.c.type, g.c.index(batch, row + r, column + c));
       }
-      d[at] = g.scale_d * value;
+      value = activate(g.epilogue.activation, value + g.epilogue.bias_at(batch, row + r, column + c));
+      d[at] = g.scale_d == 0 ? 0.0 : g.scale_d * value;
       if (abs_sum != nullptr) abs_sum[at] = s.sum_magnitude[r * kColumns + c];
     }
   }
@@ -118,6 +119,12 @@ double reference_error(int64_t k) { return static_cast<double>(k + 1) * 0x1p-52;
 double f32_roundings(double n) { return n * 0x1p-24 / (1 - std::min(n, 0x1p20) * 0x1p-24); }
 
 }  // namespace
+
+double ReferenceEpilogue::bias_at(int64_t batch, int64_t row, int64_t column) const {
+  if (bias_kind == BiasKind::none) return 0;
+  return load_element(bias, bias_type,
+                      batch * bias_batch_stride + (bias_kind == BiasKind::row ? row : column));
+}
 
 Status reference_gemm(const ReferenceGemm& gemm, double* d, double* abs_sum,
                       const std::function<void(int, int)>& progress) {
@@ -199,23 +206,26 @@ struct Expectation {
   bool any = false;  // intermediate overflow is possible
 };
 
+/// added: the magnitudes of beta * C and of the bias.
 Expectation expect(const ReferenceGemm& g, const ComparisonRules& rules, double reference, double sum,
-                   double beta_c) {
+                   double added) {
   const AccumulationBound& bound = rules.accumulation;
   const double product = std::fabs(g.alpha) * (sum * (1 + bound.relative) + bound.absolute);
   const double scale = std::fabs(g.scale_d);
   Expectation e{reference, 0, false};
   // Sums, scaled sums and results below half of the largest float cannot overflow on the way.
-  const double peak = std::max({sum, product + beta_c, scale * (product + beta_c)});
+  const double peak = std::max({sum, product + added, scale * (product + added)});
   e.any = std::isfinite(reference) && (sum >= bound.largest || !(peak < 0x1p127));
   e.error = scale * std::fabs(g.alpha) * (bound.relative * sum + bound.absolute);
-  const bool exact = bound.relative == 0 && g.alpha == 1 && g.beta == 0 && g.scale_d == 1 && sum < 0x1p24;
+  const bool exact = bound.relative == 0 && g.alpha == 1 && added == 0 && g.scale_d == 1 && sum < 0x1p24;
   // At most eight roundings of the factors, of each product and of the sum; tiny ones may be subnormal.
   if (rules.wide_epilogue) {
-    e.error += 0x1p-49 * scale * (product + beta_c);
+    e.error += 0x1p-49 * scale * (product + added);
   } else if (!exact) {
-    e.error += 0x1p-21 * scale * (product + beta_c) + 0x1p-147 * std::max(1.0, scale);
+    e.error += 0x1p-21 * scale * (product + added) + 0x1p-147 * std::max(1.0, scale);
   }
+  if (scale > 0)
+    e.error = scale * activation_error(g.epilogue.activation, std::fabs(reference) / scale, e.error / scale);
   return e;
 }
 
@@ -302,6 +312,16 @@ void merge(Partial& sum, const Partial& next) {
   sum.reference_square += next.reference_square;
 }
 
+/// What is expected of an element.
+Expectation expect_at(const ReferenceGemm& g, const ComparisonRules& rules, const double* d_reference,
+                      const double* abs_sum, int64_t batch, int64_t row, int64_t column) {
+  const int64_t at = (batch * g.m + row) * g.n + column;
+  double added = std::fabs(g.epilogue.bias_at(batch, row, column));
+  if (g.beta != 0)
+    added += std::fabs(g.beta * load_element(g.c.data, g.c.type, g.c.index(batch, row, column)));
+  return expect(g, rules, d_reference[at], abs_sum[at], added);
+}
+
 template <class T>
 Partial compare_rows(const ReferenceGemm& g, const double* d_reference, const double* abs_sum,
                      const MatrixView& got, const ComparisonRules& rules, int64_t batch, int64_t first,
@@ -309,11 +329,7 @@ Partial compare_rows(const ReferenceGemm& g, const double* d_reference, const do
   Partial partial;
   for (int64_t row = first; row < last; ++row) {
     for (int64_t column = 0; column < g.n; ++column) {
-      const int64_t at = (batch * g.m + row) * g.n + column;
-      const double beta_c =
-          g.beta == 0 ? 0.0
-                      : std::fabs(g.beta * load_element(g.c.data, g.c.type, g.c.index(batch, row, column)));
-      const Expectation e = expect(g, rules, d_reference[at], abs_sum[at], beta_c);
+      const Expectation e = expect_at(g, rules, d_reference, abs_sum, batch, row, column);
       judge<T>(partial, e, load_as<T>(got.data, got.index(batch, row, column)), rules.saturate, batch, row,
                column);
     }
@@ -322,6 +338,28 @@ Partial compare_rows(const ReferenceGemm& g, const double* d_reference, const do
 }
 
 }  // namespace
+
+MagnitudeRange greatest_magnitude(const ReferenceGemm& g, const double* d_reference, const double* abs_sum,
+                                  const ComparisonRules& rules) {
+  MagnitudeRange range;
+  for (int64_t batch = 0; batch < g.batches; ++batch) {
+    for (int64_t row = 0; row < g.m; ++row) {
+      for (int64_t column = 0; column < g.n; ++column) {
+        const Expectation e = expect_at(g, rules, d_reference, abs_sum, batch, row, column);
+        const double magnitude = std::fabs(e.reference), error = std::isfinite(e.error) ? e.error : 0.0;
+        if (e.any) {
+          range.high = std::numeric_limits<double>::infinity();
+        } else if (std::isnan(magnitude)) {
+          range.nan = true;
+        } else {
+          range.low = std::max(range.low, magnitude - error);
+          range.high = std::max(range.high, magnitude + error);
+        }
+      }
+    }
+  }
+  return range;
+}
 
 Comparison compare(const ReferenceGemm& gemm, const double* d_reference, const double* abs_sum,
                    const MatrixView& got, const ComparisonRules& rules,

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "tilewright/error.h"
+#include "tilewright/numeric/activation.h"
 #include "tilewright/numeric/dtype.h"
 
 namespace tilewright {
@@ -34,15 +35,29 @@ struct ScaleView {
   }
 };
 
-/// D = scale_d * (alpha * A B + beta * C). A is m x k, B is k x n, C is m x n. Scales of A and B as a whole
-/// belong into alpha. C is read only when beta is not zero, A, B and their scales only when alpha and k are
-/// not.
+/// What comes between alpha * A B + beta * C and its scale: activation(... + bias). The bias of a row or
+/// column is element batch * batch_stride + its number.
+struct ReferenceEpilogue {
+  BiasKind bias_kind = BiasKind::none;
+  DType bias_type = DType::f32;
+  const void* bias = nullptr;
+  int64_t bias_batch_stride = 0;
+  Activation activation = Activation::none;
+
+  /// 0 without a bias.
+  double bias_at(int64_t batch, int64_t row, int64_t column) const;
+};
+
+/// D = scale_d * activation(alpha * A B + beta * C + bias). A is m x k, B is k x n, C is m x n. Scales of A
+/// and B as a whole belong into alpha. C is read only when beta is not zero, A, B and their scales only when
+/// alpha and k are not; a zero scale_d gives zeros.
 struct ReferenceGemm {
   int64_t m = 0, n = 0, k = 0, batches = 1;
   MatrixView a, b, c;
   double alpha = 1, beta = 0, scale_d = 1;
   int threads = 0;  // 0: one for each core
   ScaleView a_scales{}, b_scales{};
+  ReferenceEpilogue epilogue{};
 };
 
 /// Computes D into d and S into abs_sum (may be null), both dense [batch][m][n].
@@ -142,5 +157,14 @@ struct Comparison {
 Comparison compare(const ReferenceGemm& gemm, const double* d_reference, const double* abs_sum,
                    const MatrixView& got, const ComparisonRules& rules,
                    const std::function<void(int, int)>& progress = {});
+
+/// Where the largest magnitude of D, not rounded to its type, lies for a correct kernel. The arguments are
+/// those of compare(); real numbers only.
+struct MagnitudeRange {
+  double low = 0, high = 0;
+  bool nan = false;  // it is a NaN
+};
+MagnitudeRange greatest_magnitude(const ReferenceGemm& gemm, const double* d_reference, const double* abs_sum,
+                                  const ComparisonRules& rules);
 
 }  // namespace tilewright

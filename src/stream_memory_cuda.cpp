@@ -10,7 +10,7 @@
 
 namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
-namespace arch::detail {
+namespace arch {
 namespace {
 
 Error cuda_error(const char* call, size_t bytes, cudaError_t code) {
@@ -26,6 +26,8 @@ Status fill_with_zeros(void* pointer, size_t bytes, void* stream) {
   if (code != cudaSuccess) return cuda_error("cudaMemsetAsync", bytes, code);
   return {};
 }
+
+namespace detail {
 
 Expected<void*> allocate(size_t bytes, bool zeroed, void* stream) {
   void* pointer = nullptr;
@@ -44,7 +46,8 @@ void release(void* pointer, void* stream) {
   (void)cudaGetLastError();
 }
 
-}  // namespace arch::detail
+}  // namespace detail
+}  // namespace arch
 }  // namespace TILEWRIGHT_MODE
 }  // namespace tilewright
 

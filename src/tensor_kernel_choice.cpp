@@ -30,19 +30,6 @@ Access access_of(const KernelOperand& o) {
   return {o.k_stride <= 1, false};
 }
 
-/// Why bulk copies cannot address an operand, and what they could.
-struct Obstacle {
-  std::string found, nearest;
-};
-Obstacle obstacle_of(const KernelOperand& o) {
-  const int64_t size = bits_of(o.type) / 8, step = 16 / size;
-  const std::string bytes = " of " + text(size) + (size == 1 ? " byte" : " bytes");
-  if (o.alignment < 16) return {"base aligned to " + text(o.alignment), "16"};
-  const int64_t ld = o.k_stride <= 1 ? o.row_stride : o.k_stride;
-  if (ld % step != 0) return {"leading dimension " + text(ld) + bytes, text(round_up(ld, step))};
-  return {"batch stride " + text(o.batch_stride) + bytes, text(round_up(o.batch_stride, step))};
-}
-
 std::string type_words(const KernelProblem& p) {
   const DType a = p.exchanged ? p.b.type : p.a.type, b = p.exchanged ? p.a.type : p.b.type;
   return std::string(name_of(a)) + " x " + name_of(b) + " -> " + name_of(p.d_type);
@@ -102,7 +89,8 @@ class Candidates {
                                               : ", wgmma has no complex numbers";
     for (const auto& [operand, access] : {std::pair{&r_.problem.a, &a_}, std::pair{&r_.problem.b, &b_}})
       if (!access->bulk)
-        return std::string(", no bulk loads (") + operand->name + ": " + obstacle_of(*operand).found + ")";
+        return std::string(", no bulk loads (") + operand->name + ": " + bulk_obstacle_of(*operand).found +
+               ")";
     return std::string(", wgmma has no ") + name_of(r_.problem.a.type) +
            (r_.problem.a.type == DType::f64 ? "" : " of this order");
   }
@@ -110,7 +98,7 @@ class Candidates {
   Error refuse_bulk() const {
     for (const auto& [operand, access] : {std::pair{&r_.problem.a, &a_}, std::pair{&r_.problem.b, &b_}})
       if (!access->bulk) {
-        const Obstacle o = obstacle_of(*operand);
+        const BulkObstacle o = bulk_obstacle_of(*operand);
         return broken(RuleId::load_tma, std::string(1, operand->name), o.found,
                       o.nearest + ", or loads of kind copy");
       }
@@ -184,6 +172,15 @@ Expected<bool> choose_store(const PlanRequest& r, const TensorKernel& kernel, st
 
 }  // namespace
 
+BulkObstacle bulk_obstacle_of(const KernelOperand& o) {
+  const int64_t size = bits_of(o.type) / 8, step = 16 / size;
+  const std::string bytes = " of " + text(size) + (size == 1 ? " byte" : " bytes");
+  if (o.alignment < 16) return {"base aligned to " + text(o.alignment), "16"};
+  const int64_t ld = o.k_stride <= 1 ? o.row_stride : o.k_stride;
+  if (ld % step != 0) return {"leading dimension " + text(ld) + bytes, text(round_up(ld, step))};
+  return {"batch stride " + text(o.batch_stride) + bytes, text(round_up(o.batch_stride, step))};
+}
+
 bool takes_flipped(const PlanRequest& r, std::span<const TensorKernel* const> kernels) {
   return Candidates(r, kernels).in_missing_order();
 }
@@ -198,9 +195,10 @@ Expected<TensorChoice> choose_tensor_kernel(const PlanRequest& r,
   const int sms = r.target.model_sms();
   // Every type takes as long for a K tile of 128 bytes: the model of FP8 tiles without promotion is theirs
   // too.
-  const TilingQuery query{p.m, p.n, p.k * bits_of(p.a.type) / 8, p.l, sms, false};
+  const bool promoted = is_fp8(p.a.type);
+  const TilingQuery query{p.m, p.n, p.k * bits_of(p.a.type) / 8, p.l, sms, promoted};
   std::vector<TileChoice> tiles;
-  for (const TensorKernel* k : *found) tiles.push_back({k->id.tile_m, k->id.tile_n, false});
+  for (const TensorKernel* k : *found) tiles.push_back({k->id.tile_m, k->id.tile_n, promoted});
   const TileChoice tile = tiles[static_cast<size_t>(choose_tile(query, tiles))];
   TensorChoice choice;
   const Shape2 cluster = profitable_cluster(p, tile, static_cast<int>(r.options.max_sms.value_or(sms)));

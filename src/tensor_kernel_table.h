@@ -23,8 +23,9 @@ struct TensorKernelId {
   TensorPath path;
   int alignment;  // bytes that bases, leading dimensions and batch strides of A and B are multiples of
 
-  /// Whether the kernel stores D of a type.
+  /// Whether the kernel stores D of a type. One of FP8 operands stores all types of a size.
   constexpr bool stores(DType type) const {
+    if (is_fp8(a)) return bits_of(type) == bits_of(d);
     const DType wide = is_complex(a) ? DType::cf32 : DType::f32;
     return type == d || (path == TensorPath::mma_sync && real_type_of(a) != DType::f64 && type == wide);
   }

@@ -121,12 +121,16 @@ void set_info(const PlanRequest& r, const TensorChoice& choice, PlanInfo& info) 
 
 }  // namespace
 
+Status check_tensor_device(const PlanRequest& request) {
+  if (request.target.capability == 90) return {};
+  return broken(RuleId::device_gpu, "GPU",
+                std::string(name_of(request.asked.a.type)) + " operands on compute capability " +
+                    capability_text(request.target.capability),
+                "9.0");
+}
+
 Expected<BoundTensor> bind_tensor(const PlanRequest& request, PlanInfo& info) {
-  if (request.target.capability != 90)
-    return broken(RuleId::device_gpu, "GPU",
-                  std::string(name_of(request.asked.a.type)) + " operands on compute capability " +
-                      capability_text(request.target.capability),
-                  "9.0");
+  if (Status s = check_tensor_device(request)) return *s;
   std::vector<const kernels::TensorKernel*> kernels;
   for (int i = 0; i < request.target.tensor.count; ++i) kernels.push_back(request.target.tensor.kernels + i);
   if (!takes_flipped(request, kernels)) return bind_tensor_kernel(request, kernels, info);
@@ -156,10 +160,8 @@ Expected<BoundTensor> bind_tensor_kernel(const PlanRequest& request,
   return bound;
 }
 
-Status run_tensor(const KernelProblem& problem, const BoundTensor& bound, const Buffers& buffers,
-                  void* stream) {
-  const KernelProblem p = bound.flipped ? problem.flipped() : problem;
-  kernels::TensorGemmArguments arguments = bound.arguments;
+void bind_tensor_pointers(const KernelProblem& p, const Buffers& buffers,
+                          kernels::TensorGemmArguments& arguments) {
   if (p.reads_ab) {
     arguments.a.data = p.pointer_a(buffers);
     arguments.b.data = p.pointer_b(buffers);
@@ -170,6 +172,13 @@ Status run_tensor(const KernelProblem& problem, const BoundTensor& bound, const 
     arguments.beta_device = buffers.beta;
   }
   arguments.d.data = buffers.d;
+}
+
+Status run_tensor(const KernelProblem& problem, const BoundTensor& bound, const Buffers& buffers,
+                  void* stream) {
+  const KernelProblem p = bound.flipped ? problem.flipped() : problem;
+  kernels::TensorGemmArguments arguments = bound.arguments;
+  bind_tensor_pointers(p, buffers, arguments);
   kernels::TensorLaunch launch = bound.launch;
   launch.stream = stream;
   return bound.kernel->launch(arguments, launch);

@@ -29,6 +29,13 @@ Expected<detail::BoundTensor> bind_tensor_kernel(const PlanRequest& request,
                                                  std::span<const kernels::TensorKernel* const> kernels,
                                                  PlanInfo& info);
 
+/// The rule of the device.
+Status check_tensor_device(const PlanRequest& request);
+
+/// Fills in the checked pointers of a problem that is not flipped.
+void bind_tensor_pointers(const KernelProblem& problem, const Buffers& buffers,
+                          kernels::TensorGemmArguments& arguments);
+
 /// Launches the kernel on checked pointers.
 Status run_tensor(const KernelProblem& problem, const detail::BoundTensor& bound, const Buffers& buffers,
                   void* stream);
@@ -36,6 +43,12 @@ Status run_tensor(const KernelProblem& problem, const detail::BoundTensor& bound
 /// Step zero of bind_tensor: whether the flipped problem is to be computed. Beside wgmma there are no kernels
 /// for A with M contiguous and B with K contiguous.
 bool takes_flipped(const PlanRequest& request, std::span<const kernels::TensorKernel* const> kernels);
+
+/// Why bulk copies cannot address an operand, and what they could.
+struct BulkObstacle {
+  std::string found, nearest;
+};
+BulkObstacle bulk_obstacle_of(const KernelOperand& operand);
 
 /// Step one of bind_tensor_kernel: the kernel for a problem, and whether its stores are bulk copies.
 struct TensorChoice {

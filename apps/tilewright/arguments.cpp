@@ -112,6 +112,16 @@ void ProblemArguments::add_to(CLI::App& app) {
       "A and each column of B) or block (1x128 of A, 128x128 of B)");
   app.add_option("--alpha", alpha, "Factor of A B")->capture_default_str();
   app.add_option("--beta", beta, "Factor of C; 0 never reads C")->capture_default_str();
+  app.add_option("--bias", bias,
+                 "FP8, f16, bf16: add a vector to D's rows (row: an element for each) or columns (column)");
+  app.add_option(both_spellings("bias_dtype"), bias_dtype, "Float16, BFloat16 or Float32")
+      ->capture_default_str();
+  app.add_option("--activation", activation, "FP8, f16, bf16: relu or gelu (its tanh approximation)");
+  app.add_flag("--aux", aux, "FP8, f16, bf16: also store the value before the activation and scale_d");
+  app.add_option(both_spellings("aux_dtype"), aux_dtype,
+                 "Float16, BFloat16 or Float32. Default: D's type, BFloat16 where that has 8 bits")
+      ->needs("--aux");
+  app.add_flag("--amax", amax, "FP8, f16, bf16: also the largest magnitude of D before scale_d and rounding");
   app.add_option(both_spellings("d_layout"), d_layout, "Of C and D: row (the default) or column")
       ->excludes(app.get_option("--c_major"));
   app.add_flag(both_spellings("static_shape"), static_shape, "f32: kernels without checks of M and N only");
@@ -221,11 +231,38 @@ Status ProblemArguments::set_types(Problem& p) const {
   return {};
 }
 
+Status ProblemArguments::set_epilogue(Problem& p) const {
+  EpilogueOps& e = p.epilogue;
+  if (!bias.empty()) {
+    const Expected<int> kind = parse_word("bias", bias, {"none", "row", "column"});
+    if (!kind) return kind.error();
+    e.bias = static_cast<BiasKind>(*kind);
+  }
+  const Expected<DType> bias_type = parse_dtype(bias_dtype);
+  if (!bias_type) return bias_type.error();
+  e.bias_type = *bias_type;
+  if (!activation.empty()) {
+    const Expected<int> function = parse_word("activation", activation, {"none", "relu", "gelu"});
+    if (!function) return function.error();
+    e.activation = static_cast<Activation>(*function);
+  }
+  if (aux) {
+    const Expected<DType> type = !aux_dtype.empty()       ? parse_dtype(aux_dtype)
+                                 : bits_of(p.d.type) == 8 ? Expected<DType>(DType::bf16)
+                                                          : Expected<DType>(p.d.type);
+    if (!type) return type.error();
+    e.aux = Operand{.type = *type, .layout = p.d.layout};
+  }
+  e.amax_d = amax;
+  return {};
+}
+
 Expected<Problem> ProblemArguments::problem() const {
   Problem p;
   if (Status s = set_extents(p)) return *s;
   if (Status s = set_types(p)) return *s;
   if (Status s = set_layouts(p)) return *s;
+  if (Status s = set_epilogue(p)) return *s;
   const Expected<int> sums = parse_word("accumulation", accumulation, {"promoted", "fast"});
   if (!sums) return sums.error();
   p.accumulation = *sums == 0 ? Accumulation::promoted : Accumulation::fast;

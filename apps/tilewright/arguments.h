@@ -29,6 +29,8 @@ struct ProblemArguments {
   std::string tile, cluster, raster, pipeline = "auto";
   std::optional<int64_t> swizzle, stages, sms, splits, max_workspace;
   int64_t interval = 4;
+  std::string bias, bias_dtype = "Float32", activation, aux_dtype;
+  bool aux = false, amax = false;
   float alpha = 1, beta = 0, scale_a = 1, scale_b = 1, scale_d = 1;
   bool no_saturate = false, static_shape = false;
   std::string device = "auto", arch = "auto", overlap = "on", scheduler = "static";
@@ -51,6 +53,7 @@ struct ProblemArguments {
   Status set_layouts(Problem& problem) const;
   Status set_extents(Problem& problem) const;
   Status set_types(Problem& problem) const;
+  Status set_epilogue(Problem& problem) const;
 };
 
 /// The word for where an operand's neighbours in memory lie: "k" or `other`.

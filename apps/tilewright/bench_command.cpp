@@ -22,7 +22,7 @@ namespace {
 
 struct BenchArguments {
   ProblemArguments problem;
-  std::string suite = "headline", shapes, configs, cublaslt, commit = "unknown", out;
+  std::string suite = "headline", shapes, configs, epilogue = "none", cublaslt, commit = "unknown", out;
   bool no_peers = false, promoted_only = false;
   BenchMethod method;
 
@@ -51,6 +51,11 @@ void BenchArguments::add_to(CLI::App& app) {
       both_spellings("scale_mode"), problem.scale_mode,
       "As for gemm. Then the peers are cuBLASLt with such scales (if it has them), cuBLASLt with one "
       "factor, accurate, and our own promoted kernel with one factor");
+  app.add_option(
+         "--epilogue", epilogue,
+         "FP8, f16, bf16: bias, relu or gelu, aux and amax, joined by _ (bias_gelu_aux). The peers are "
+         "then cuBLASLt with such an epilogue (amax left out) and our own product without one")
+      ->capture_default_str();
   app.add_option(both_spellings("c_dtype"), problem.c_dtype,
                  "Type of D: 16 or 32 bits. Default: as for gemm; block-scaled: BFloat16 (also for Float16)");
   app.add_option(both_spellings("mma_promotion_interval"), problem.interval)->capture_default_str();
@@ -158,6 +163,9 @@ Expected<Contender> own_contender(const Plan& plan, const Config& config, bool f
                      .d = operands.d(set),
                      .scale_a = operands.a_scales(),
                      .scale_b = operands.b_scales(),
+                     .bias = operands.bias(),
+                     .aux = operands.aux(),
+                     .amax_d = operands.amax(),
                      .a_scales = operands.a_block_scales(set),
                      .b_scales = operands.b_block_scales(set),
                      .workspace = workspace->data()},
@@ -179,8 +187,9 @@ Status add_peers(const Bench& bench, const Problem& problem, const BenchOperands
   for (const bool fast : fast_or_not(problem, false)) {
     Expected<Contender> peer = fastest_cublaslt(*bench.cublaslt, bf16_peer(problem), fast, operands,
                                                 bench.workspace, bench.one, bench.stream);
-    const bool scaled = problem.scale_mode != ScaleMode::per_tensor;  // found out only by running it
-    if (!peer && (scaled || peer.error().code == ErrorCode::not_supported)) {
+    // Found out only by running it.
+    const bool special = problem.scale_mode != ScaleMode::per_tensor || problem.epilogue.any();
+    if (!peer && (special || peer.error().code == ErrorCode::not_supported)) {
       fmt::print("{}\n", peer.error().message);
       continue;
     }
@@ -188,6 +197,16 @@ Status add_peers(const Bench& bench, const Problem& problem, const BenchOperands
     contenders.push_back(std::move(*peer));
   }
   return {};
+}
+
+/// A plan of ours of another problem on the same operands.
+Contender own_unlike(const char* name, const Plan& plan, const BenchOperands& operands) {
+  Contender own;
+  own.name = name;
+  own.run = [plan, &operands](int set, void* stream) {
+    return plan.run({.a = operands.a(set), .b = operands.b(set), .d = operands.d(set)}, stream);
+  };
+  return own;
 }
 
 /// What products with more scales are measured beside: the same with one factor, the library's and ours.
@@ -204,12 +223,18 @@ Status add_unscaled_peers(const Bench& bench, Problem problem, const BenchOperan
   }
   const Expected<Plan> planned = plan(problem, {.device = Device::gpu});
   if (!planned) return planned.error();
-  Contender own;
-  own.name = "own_unscaled";
-  own.run = [plan = *planned, &operands](int set, void* stream) {
-    return plan.run({.a = operands.a(set), .b = operands.b(set), .d = operands.d(set)}, stream);
-  };
-  contenders.push_back(std::move(own));
+  contenders.push_back(own_unlike("own_unscaled", *planned, operands));
+  return {};
+}
+
+/// What products with an epilogue are measured beside: our own without one. (Its results are others, so that
+/// it cannot come first.)
+Status add_plain_peer(Problem problem, const BenchOperands& operands, std::vector<Contender>& contenders) {
+  if (!problem.epilogue.any() || contenders.empty()) return {};
+  problem.epilogue = {};
+  const Expected<Plan> planned = plan(problem, {.device = Device::gpu});
+  if (!planned) return planned.error();
+  contenders.push_back(own_unlike("own_plain", *planned, operands));
   return {};
 }
 
@@ -222,10 +247,11 @@ Status bench_shape(const BenchArguments& args, const std::vector<Config>& config
   std::vector<Contender> contenders;
   if (Status s = add_peers(bench, p, *operands, contenders)) return s;
   if (Status s = add_unscaled_peers(bench, p, *operands, contenders)) return s;
+  if (Status s = add_plain_peer(p, *operands, contenders)) return s;
   const size_t peers = contenders.size();
   std::vector<OwnContender> own;
   for (const Config& config : configs) {
-    for (const bool fast : fast_or_not(p, args.promoted_only)) {
+    for (const bool fast : fast_or_not(p, args.promoted_only || p.epilogue.any())) {
       Problem problem = p;
       problem.accumulation = fast ? Accumulation::fast : Accumulation::promoted;
       const Expected<Plan> planned = plan(problem, config.options);
@@ -264,8 +290,9 @@ Expected<std::vector<BenchProblem>> problems_of(const BenchArguments& args) {
   const std::string list = args.shapes.empty() ? bench_suite(types->a.type, args.suite) : args.shapes;
   std::vector<BenchProblem> out;
   for (const std::string& word : split_words(list)) {
-    const Expected<BenchProblem> problem = parse_bench_problem(word, *types);
+    Expected<BenchProblem> problem = parse_bench_problem(word, *types);
     if (!problem) return problem.error();
+    if (Status s = set_benched_epilogue(args.epilogue, problem->problem)) return *s;
     if (Status s = can_run(benched_blocks(problem->problem), {.device = Device::gpu})) return *s;
     out.push_back(*problem);
   }
@@ -294,7 +321,8 @@ Expected<int> run_bench(const BenchArguments& args) {
   const Expected<GpuDescription> gpu = describe_current_gpu();
   if (!gpu) return gpu.error();
 
-  const bool scaled = shapes->front().problem.scale_mode != ScaleMode::per_tensor;
+  const bool scaled =
+      shapes->front().problem.scale_mode != ScaleMode::per_tensor || shapes->front().problem.epilogue.any();
   const std::string library = bench->cublaslt ? bench->cublaslt->version() : "none";
   fmt::print("{}, driver {}, CUDA {}, cuBLASLt {}; {} rounds of {} bursts; ratios above 1: we are faster\n",
              gpu->name, driver_version(*gpu), gpu->toolkit, library, args.method.rounds, args.method.bursts);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <sstream>
 #include <thread>
 
 #include "src/fp8_scales.h"
@@ -191,6 +192,47 @@ Expected<BenchOperands> BenchOperands::make_blocks(const Problem& p, int64_t l2_
   return out;
 }
 
+Status set_benched_epilogue(const std::string& words, Problem& p) {
+  EpilogueOps& e = p.epilogue;
+  std::istringstream parts(words);
+  for (std::string word; std::getline(parts, word, '_');) {
+    if (word == "bias") {
+      e.bias = p.d.layout == Layout::row_major ? BiasKind::column : BiasKind::row;
+      e.bias_type = is_fp8(p.a.type) && p.d.type == DType::f32 ? DType::bf16 : p.d.type;
+    } else if (word == "relu" || word == "gelu") {
+      e.activation = word == "relu" ? Activation::relu : Activation::gelu;
+    } else if (word == "aux") {
+      e.aux = Operand{.type = p.d.type, .layout = p.d.layout};
+    } else if (word == "amax") {
+      e.amax_d = true;
+    } else if (word != "none") {
+      return Error{ErrorCode::invalid_argument, "option.epilogue",
+                   "--epilogue: '" + word + "' is not one of none, bias, relu, gelu, aux, amax"};
+    }
+  }
+  return {};
+}
+
+Status BenchOperands::add_epilogue(const Problem& p, BenchOperands& out) {
+  const EpilogueOps& e = p.epilogue;
+  const auto allocate = [](GpuBuffer& buffer, size_t bytes) -> Status {
+    Expected<GpuBuffer> memory = GpuBuffer::allocate(bytes);
+    if (!memory) return memory.error();
+    buffer = std::move(*memory);
+    return {};
+  };
+  if (e.bias != BiasKind::none) {
+    const int64_t count = e.bias == BiasKind::row ? p.m : p.n;
+    std::vector<uint8_t> bias(bytes_of_packed(e.bias_type, count, 1, 1));
+    fill_matrix(bias.data(), {e.bias_type, count, 1, 1, 1, 1, 0}, Init::normal, 5);
+    if (Status s = allocate(out.bias_, bias.size())) return s;
+    if (Status s = out.bias_.upload(bias.data())) return s;
+  }
+  if (e.aux)
+    if (Status s = allocate(out.aux_, bytes_of_packed(e.aux->type, p.m, p.n, p.l))) return s;
+  return e.amax_d ? allocate(out.amax_, sizeof(float)) : Status{};
+}
+
 Expected<BenchOperands> BenchOperands::make(const Problem& p, int64_t l2_bytes) {
   if (p.a.block) return make_blocks(p, l2_bytes);
   std::vector<uint8_t> a(bytes_of_packed(p.a.type, p.m, p.k, p.l)),
@@ -201,6 +243,7 @@ Expected<BenchOperands> BenchOperands::make(const Problem& p, int64_t l2_bytes) 
   const size_t d_bytes = bytes_of_packed(p.d.type, p.m, p.n, p.l);
   const int64_t count = sets_beyond(l2_bytes, a.size() + b.size() + d_bytes);
   BenchOperands out;
+  if (Status s = add_epilogue(p, out)) return *s;
   const bool scaled = p.scale_mode != ScaleMode::per_tensor;
   std::vector<float> a_scales, b_scales;
   ScaleView a_view, b_view;
@@ -294,8 +337,9 @@ Expected<Contender> fastest_cublaslt(const CublasLt& library, const Problem& pro
                                      const GpuBuffer& one, const GpuStream& stream) {
   const auto* factor = static_cast<const float*>(one.data());
   const bool scaled = problem.scale_mode != ScaleMode::per_tensor;
-  const Expected<CublasLtMatmul> matmul = CublasLtMatmul::create(
-      library, problem, fast, scaled ? operands.a_scales() : factor, scaled ? operands.b_scales() : factor);
+  const Expected<CublasLtMatmul> matmul =
+      CublasLtMatmul::create(library, problem, fast, scaled ? operands.a_scales() : factor,
+                             scaled ? operands.b_scales() : factor, {operands.bias(), operands.aux()});
   if (!matmul) return matmul.error();
   const auto contender = [&](int candidate) {
     Contender c;

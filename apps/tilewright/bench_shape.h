@@ -49,6 +49,10 @@ class BenchOperands {
   /// Of rows and columns, or of blocks: the same for all sets, in the strides of benched_scales(). Or null.
   const float* a_scales() const { return static_cast<const float*>(a_scales_.data()); }
   const float* b_scales() const { return static_cast<const float*>(b_scales_.data()); }
+  /// Of the problem's epilogue, the same for all sets; or null.
+  const void* bias() const { return bias_.data(); }
+  void* aux() const { return aux_.data(); }
+  float* amax() const { return static_cast<float*>(amax_.data()); }
   /// FP64 values for set 0; nothing but for f32 and block-scaled operands and for products with scales.
   const std::optional<SampledReference>& reference() const { return reference_; }
   Status poison_d() const;
@@ -68,7 +72,9 @@ class BenchOperands {
 
   std::shared_ptr<const Blocks> blocks_;
   std::vector<Set> sets_;
-  GpuBuffer a_scales_, b_scales_;
+  static Status add_epilogue(const Problem& problem, BenchOperands& out);
+
+  GpuBuffer a_scales_, b_scales_, bias_, aux_, amax_;
   std::optional<SampledReference> reference_;
 };
 
@@ -97,6 +103,10 @@ double mean_ratio(const Contender& own, const Contender& peer);
 /// The problem with the strides of block scales that cuBLASLt takes: A's have the rows contiguous, B's the
 /// blocks along K, of which it wants a multiple of four.
 Problem benched_scales(Problem problem);
+
+/// Fills in Problem::epilogue from words joined by '_': bias (of columns, of rows of a column-major D; of D's
+/// type, bf16 beside an f32 D of FP8 operands), relu or gelu, aux (of D's type), amax. Error: another word.
+Status set_benched_epilogue(const std::string& words, Problem& problem);
 
 /// The fastest of cuBLASLt's candidates for a problem as a contender. `workspace` and `one` (a float 1 on the
 /// device) must outlive it.

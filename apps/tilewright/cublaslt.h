@@ -27,14 +27,22 @@ class CublasLt {
 
 constexpr size_t kCublasLtWorkspace = size_t{64} << 20;
 
-/// D = A B, packed operands in the problem's layouts; sums in FP32 (f32 operands: products too, never TF32),
-/// of integers in 32-bit integers. FP8 operands are K-major and have scales in device memory: one each, or
-/// those of the problem's mode, with the strides of benched_scales().
+/// What the epilogue of a problem reads and writes besides, in device memory; null where it has none.
+struct CublasLtEpilogue {
+  const void* bias = nullptr;
+  void* aux = nullptr;
+};
+
+/// D = A B, with the problem's bias, activation and aux (benched_epilogue()), packed operands in the
+/// problem's layouts; sums in FP32 (f32 operands: products too, never TF32), of integers in 32-bit integers.
+/// FP8 operands are K-major and have scales in device memory: one each, or those of the problem's mode, with
+/// the strides of benched_scales().
 class CublasLtMatmul {
  public:
   /// The first eight candidates of the library's heuristic. Error: it has none.
   static Expected<CublasLtMatmul> create(const CublasLt& library, const Problem& problem,
-                                         bool fast_accumulation, const float* scale_a, const float* scale_b);
+                                         bool fast_accumulation, const float* scale_a, const float* scale_b,
+                                         const CublasLtEpilogue& epilogue = {});
 
   int candidates() const;
   /// workspace: kCublasLtWorkspace bytes.

@@ -195,6 +195,38 @@ Status make_operation(const CublasLtApi& api, cublasLtMatmulDesc_t& operation, D
   return {};
 }
 
+/// Sets what comes between the sums and D. The library's bias is of the rows of its column-major D.
+Status set_epilogue(const CublasLtApi& api, cublasLtMatmulDesc_t operation, const Problem& p,
+                    const CublasLtEpilogue& buffers) {
+  const EpilogueOps& e = p.epilogue;
+  if (!e.any()) return {};
+  if (e.aux && e.activation != Activation::gelu)
+    return Error{ErrorCode::not_supported, "cublaslt",
+                 "cuBLASLt stores aux (the values themselves) with gelu only"};
+  uint32_t kind = e.activation == Activation::relu   ? CUBLASLT_EPILOGUE_RELU
+                  : e.activation == Activation::gelu ? CUBLASLT_EPILOGUE_GELU
+                                                     : 0;
+  if (e.aux) kind = CUBLASLT_EPILOGUE_GELU_AUX;
+  if (e.bias != BiasKind::none) kind |= CUBLASLT_EPILOGUE_BIAS;
+  if (kind == 0) kind = CUBLASLT_EPILOGUE_DEFAULT;
+  cublasStatus_t s = api.desc_set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, &kind, sizeof kind);
+  const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
+    if (s == CUBLAS_STATUS_SUCCESS) s = api.desc_set(operation, attribute, &value, sizeof value);
+  };
+  if (e.bias != BiasKind::none) {
+    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, buffers.bias);
+    set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, cuda_type(e.bias_type));
+  }
+  if (e.aux) {
+    const int64_t ld = p.d.layout == Layout::row_major ? p.n : p.m;
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, buffers.aux);
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, ld);
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE, cuda_type(e.aux->type));
+  }
+  if (s != CUBLAS_STATUS_SUCCESS) return refused("cublasLtMatmulDescSetAttribute of the epilogue", s);
+  return {};
+}
+
 Status ask_heuristic(const CublasLtApi& api, CublasLtMatmul::State& state) {
   constexpr int kAsked = 8;
   cublasLtMatmulPreference_t preference = nullptr;
@@ -243,7 +275,8 @@ std::string CublasLt::version() const {
 }
 
 Expected<CublasLtMatmul> CublasLtMatmul::create(const CublasLt& library, const Problem& p, bool fast,
-                                                const float* scale_a, const float* scale_b) {
+                                                const float* scale_a, const float* scale_b,
+                                                const CublasLtEpilogue& epilogue) {
   auto state = std::make_shared<State>(library);
   const CublasLtApi& api = library.api();
   // A row-major D is the column-major D^T = B^T A^T: the library's first operand is then our B.
@@ -263,6 +296,7 @@ Expected<CublasLtMatmul> CublasLtMatmul::create(const CublasLt& library, const P
   if (Status s = make_operation(api, state->operation, p.a.type, first.operation, second.operation, fast,
                                 first_scales, second_scales))
     return *s;
+  if (Status s = set_epilogue(api, state->operation, p, epilogue)) return *s;
   if (Status s = make_layout(api, state->a, first, p.l)) return *s;
   if (Status s = make_layout(api, state->b, second, p.l)) return *s;
   if (Status s = make_layout(api, state->d, library_operand(p.d, p.m, p.n, false), p.l)) return *s;

@@ -11,7 +11,7 @@ Error no_cuda() { return {ErrorCode::no_device, "device.gpu", "this build has no
 Expected<CublasLt> CublasLt::load(const std::string&) { return no_cuda(); }
 std::string CublasLt::version() const { return ""; }
 Expected<CublasLtMatmul> CublasLtMatmul::create(const CublasLt&, const Problem&, bool, const float*,
-                                                const float*) {
+                                                const float*, const CublasLtEpilogue&) {
   return no_cuda();
 }
 int CublasLtMatmul::candidates() const { return 0; }

@@ -69,7 +69,8 @@ double bound_of_relative_error(const Problem& p, const AccumulationBound& bound,
   const auto whole = [](double x) { return x == std::floor(x); };
   if (is_integer(p.d.type) && whole(factor) && whole(double{p.beta} * p.scale_d)) return 0;  // exact
   const double norm = std::sqrt(d2), root_count = std::sqrt(static_cast<double>(reference.size()));
-  const double sums = factor * (bound.relative * std::sqrt(s2) + bound.absolute * root_count) / norm;
+  double sums = factor * (bound.relative * std::sqrt(s2) + bound.absolute * root_count) / norm;
+  if (p.epilogue.activation == Activation::gelu) sums = activation_error(Activation::gelu, 1, sums);
   return sums + (1 + sums) * rounding.relative + rounding.absolute * root_count / norm;
 }
 
@@ -102,6 +103,13 @@ void add_verdict(const Verdict& verdict, nlohmann::json& out) {
     out["tolerance"] = {{"atol", verdict.tolerance->tolerance.absolute},
                         {"rtol", verdict.tolerance->tolerance.relative},
                         {"failures", verdict.tolerance->failures}};
+  if (verdict.aux)
+    out["aux"] = {{"rel_error", verdict.aux->relative_error},
+                  {"worst_ratio", verdict.aux->worst_ratio},
+                  {"failures", verdict.aux->failures}};
+  if (verdict.amax)
+    out["amax"] = {
+        {"got", verdict.amax->got}, {"low", verdict.amax->range.low}, {"high", verdict.amax->range.high}};
 }
 
 }  // namespace
@@ -111,9 +119,14 @@ double GemmReport::flops() const {
          static_cast<double>(problem.n) * static_cast<double>(problem.k) * static_cast<double>(problem.l);
 }
 
+bool AmaxCheck::passed() const {
+  if (range.nan || std::isnan(got)) return range.nan && std::isnan(got);
+  return range.low <= got && got <= range.high;
+}
+
 Expected<Verdict> judge(const Operands& operands, const std::optional<Tolerance>& tolerance) {
   const Problem& p = operands.problem;
-  const ReferenceGemm reference = operands.reference();
+  ReferenceGemm reference = operands.reference();
   std::vector<double> d(static_cast<size_t>(p.m * p.n * p.l * parts_of(p.d.type))), abs_sum(d.size());
   {
     Progress progress("FP64 reference");
@@ -128,8 +141,45 @@ Expected<Verdict> judge(const Operands& operands, const std::optional<Tolerance>
   verdict.error_bound = bound_of_relative_error(p, rules.accumulation, d, abs_sum);
   if (tolerance)
     verdict.tolerance = ToleranceCheck{*tolerance, count_outside_tolerance(operands, d, *tolerance)};
+  reference.scale_d = 1;
+  if (p.epilogue.amax_d) {
+    if (Status s = reference_gemm(reference, d.data(), abs_sum.data())) return *s;
+    verdict.amax =
+        AmaxCheck{operands.amax[0], greatest_magnitude(reference, d.data(), abs_sum.data(), rules)};
+  }
+  if (p.epilogue.aux) {
+    reference.epilogue.activation = Activation::none;
+    if (Status s = reference_gemm(reference, d.data(), abs_sum.data())) return *s;
+    ComparisonRules aux_rules = rules;
+    aux_rules.saturate = false;
+    verdict.aux = compare(reference, d.data(), abs_sum.data(), operands.aux_view(), aux_rules);
+  }
   return verdict;
 }
+
+namespace {
+
+void print_epilogue(const EpilogueOps& e) {
+  if (!e.any()) return;
+  fmt::print("bias: {}, activation: {}, aux: {}, amax: {}\n",
+             e.bias == BiasKind::none
+                 ? "none"
+                 : fmt::format("one for each {}, {}", name_of(e.bias), long_name_of(e.bias_type)),
+             name_of(e.activation), e.aux ? long_name_of(e.aux->type) : "no", e.amax_d ? "yes" : "no");
+}
+
+void print_epilogue_verdict(const Verdict& verdict) {
+  if (verdict.aux) {
+    const Comparison& c = *verdict.aux;
+    fmt::print("aux: relative error {:.3e}, worst element at {:.3f} of its bound, {} of {} outside\n",
+               c.relative_error, c.worst_ratio, c.failures, c.elements);
+  }
+  if (verdict.amax)
+    fmt::print("amax: {}, by FP64 {} to {}{}\n", verdict.amax->got, verdict.amax->range.low,
+               verdict.amax->range.high, verdict.amax->range.nan ? ", or NaN" : "");
+}
+
+}  // namespace
 
 void print_configuration(const Problem& p, const PlanInfo& plan, const std::string& device_name) {
   fmt::print("device: {}\n", device_name);
@@ -156,6 +206,7 @@ void print_configuration(const Problem& p, const PlanInfo& plan, const std::stri
   fmt::print("alpha: {}, beta: {}, scale_a: {}, scale_b: {}, scale_d: {}\n", p.alpha, p.beta, p.scale_a,
              p.scale_b, p.scale_d);
   if (p.scale_mode != ScaleMode::per_tensor) fmt::print("scales: {}\n", scale_mode_word(p.scale_mode));
+  print_epilogue(p.epilogue);
   fmt::print("path: {}, {}\n", plan.path, plan.why);
   fmt::print("tile: {}x{}x{}, cluster: {}x{}, raster: {}, swizzle: {}, stages: {}\n", plan.tile.m,
              plan.tile.n, plan.tile_k, plan.cluster.m, plan.cluster.n, raster_word(plan.raster), plan.swizzle,
@@ -198,53 +249,58 @@ void print_result(const GemmReport& r) {
   if (r.verdict->tolerance)
     fmt::print("{} of {} elements outside atol {} + rtol {}\n", r.verdict->tolerance->failures, c.elements,
                r.verdict->tolerance->tolerance.absolute, r.verdict->tolerance->tolerance.relative);
+  print_epilogue_verdict(*r.verdict);
   fmt::print("{}\n", r.passed() ? "PASS" : "FAIL");
 }
 
 nlohmann::json to_json(const GemmReport& r) {
   const Problem& p = r.problem;
   const PlanInfo& plan = r.plan;
-  nlohmann::json out{{"pass", r.passed()},
-                     {"checked", r.verdict.has_value()},
-                     {"path", plan.path},
-                     {"kernel", plan.kernel},
-                     {"why", plan.why},
-                     {"device", device_word(plan.device)},
-                     {"device_name", r.device_name},
-                     {"m", p.m},
-                     {"n", p.n},
-                     {"k", p.k},
-                     {"l", p.l},
-                     {"a_type", name_of(p.a.type)},
-                     {"b_type", name_of(p.b.type)},
-                     {"d_type", name_of(p.d.type)},
-                     {"d_layout", p.d.layout == Layout::row_major ? "row" : "column"},
-                     {"a_major", a_major(p)},
-                     {"b_major", b_major(p)},
-                     {"c_major", c_major(p)},
-                     {"accumulation", accumulation_word(p.accumulation)},
-                     {"interval", p.interval},
-                     {"promotions", plan.promotions},
-                     {"alpha", p.alpha},
-                     {"beta", p.beta},
-                     {"scale_a", p.scale_a},
-                     {"scale_b", p.scale_b},
-                     {"scale_d", p.scale_d},
-                     {"scale_mode", scale_mode_word(plan.scale_mode)},
-                     {"tile", {plan.tile.m, plan.tile.n}},
-                     {"cluster", {plan.cluster.m, plan.cluster.n}},
-                     {"raster", raster_word(plan.raster)},
-                     {"swizzle", plan.swizzle},
-                     {"stages", plan.stages},
-                     {"tiles", plan.tiles},
-                     {"grid_ctas", plan.grid_ctas},
-                     {"tma_load", plan.tma_load},
-                     {"tma_store", plan.tma_store},
-                     {"splits", plan.splits},
-                     {"shared_tiles", plan.shared_tiles},
-                     {"repacked", {{"a", plan.repack_a}, {"b", plan.repack_b}}},
-                     {"workspace_bytes", plan.workspace_bytes},
-                     {"launches", plan.launches}};
+  nlohmann::json out{
+      {"pass", r.passed()},
+      {"checked", r.verdict.has_value()},
+      {"path", plan.path},
+      {"kernel", plan.kernel},
+      {"why", plan.why},
+      {"device", device_word(plan.device)},
+      {"device_name", r.device_name},
+      {"m", p.m},
+      {"n", p.n},
+      {"k", p.k},
+      {"l", p.l},
+      {"a_type", name_of(p.a.type)},
+      {"b_type", name_of(p.b.type)},
+      {"d_type", name_of(p.d.type)},
+      {"d_layout", p.d.layout == Layout::row_major ? "row" : "column"},
+      {"a_major", a_major(p)},
+      {"b_major", b_major(p)},
+      {"c_major", c_major(p)},
+      {"accumulation", accumulation_word(p.accumulation)},
+      {"interval", p.interval},
+      {"promotions", plan.promotions},
+      {"alpha", p.alpha},
+      {"beta", p.beta},
+      {"scale_a", p.scale_a},
+      {"scale_b", p.scale_b},
+      {"scale_d", p.scale_d},
+      {"scale_mode", scale_mode_word(plan.scale_mode)},
+      {"bias", name_of(p.epilogue.bias)},
+      {"activation", name_of(p.epilogue.activation)},
+      {"aux_type", p.epilogue.aux ? nlohmann::json(name_of(p.epilogue.aux->type)) : nlohmann::json()},
+      {"tile", {plan.tile.m, plan.tile.n}},
+      {"cluster", {plan.cluster.m, plan.cluster.n}},
+      {"raster", raster_word(plan.raster)},
+      {"swizzle", plan.swizzle},
+      {"stages", plan.stages},
+      {"tiles", plan.tiles},
+      {"grid_ctas", plan.grid_ctas},
+      {"tma_load", plan.tma_load},
+      {"tma_store", plan.tma_store},
+      {"splits", plan.splits},
+      {"shared_tiles", plan.shared_tiles},
+      {"repacked", {{"a", plan.repack_a}, {"b", plan.repack_b}}},
+      {"workspace_bytes", plan.workspace_bytes},
+      {"launches", plan.launches}};
   const std::optional<double> speed = tflops(r);
   out["time_us"] = r.run.time_us ? nlohmann::json(*r.run.time_us) : nlohmann::json();
   out["tflops"] = speed ? nlohmann::json(*speed) : nlohmann::json();

@@ -21,16 +21,29 @@ struct ToleranceCheck {
   int64_t failures = 0;
 };
 
+/// The largest magnitude, and where FP64 has it.
+struct AmaxCheck {
+  float got = 0;
+  MagnitudeRange range;
+
+  bool passed() const;
+};
+
 /// The result of a check of D against the FP64 reference.
 struct Verdict {
   Comparison comparison;
   double error_bound = 0;  // of comparison.relative_error: what theory allows
   std::optional<ToleranceCheck> tolerance;
+  std::optional<Comparison> aux;
+  std::optional<AmaxCheck> amax;
 
-  bool passed() const { return comparison.passed() && (!tolerance || tolerance->failures == 0); }
+  bool passed() const {
+    return comparison.passed() && (!tolerance || tolerance->failures == 0) && (!aux || aux->passed()) &&
+           (!amax || amax->passed());
+  }
 };
 
-/// Computes the reference and judges every element of D.
+/// Computes the reference and judges every element of D (and of aux, and amax).
 Expected<Verdict> judge(const Operands& operands, const std::optional<Tolerance>& tolerance);
 
 struct GemmReport {

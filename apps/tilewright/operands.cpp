@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstring>
+#include <limits>
 
 #include "src/fp8_scales.h"
 #include "src/npy.h"
@@ -140,6 +141,24 @@ MatrixView view(const std::vector<uint8_t>& bytes, const Operand& operand, int64
   return {bytes.data(), operand.type, s.row_stride, s.column_stride, s.batch_stride};
 }
 
+Status fill_epilogue(Operands& out, const OperandSource& source) {
+  const Problem& p = out.problem;
+  const EpilogueOps& e = p.epilogue;
+  if (e.bias != BiasKind::none) {
+    const int64_t count = e.bias == BiasKind::row ? p.m : p.n;
+    out.bias.resize(static_cast<size_t>(bytes_of(e.bias_type, count)));
+    fill_matrix(out.bias.data(), packed(e.bias_type, 1, count, 1, Layout::row_major), source.init,
+                source.seed * 4 + 4);
+  }
+  if (e.aux) {
+    const Expected<int64_t> aux = bytes_of_operand("aux", p.l, p.m, p.n, e.aux->type);
+    if (!aux) return aux.error();
+    out.aux.resize(static_cast<size_t>(*aux), 0xFF);
+  }
+  if (e.amax_d) out.amax.assign(1, std::numeric_limits<float>::quiet_NaN());
+  return {};
+}
+
 }  // namespace
 
 ReferenceGemm Operands::reference() const {
@@ -157,10 +176,16 @@ ReferenceGemm Operands::reference() const {
   r.alpha = double{p.alpha} * p.scale_a * p.scale_b;
   r.beta = p.beta;
   r.scale_d = p.scale_d;
+  const EpilogueOps& e = p.epilogue;
+  r.epilogue = {e.bias, e.bias_type, bias.data(), e.bias_batch_stride, e.activation};
   return r;
 }
 
 MatrixView Operands::d_view() const { return view(d, problem.d, problem.m, problem.n); }
+
+MatrixView Operands::aux_view() const {
+  return view(aux, problem.epilogue.aux.value_or(Operand{}), problem.m, problem.n);
+}
 
 Expected<Operands> read_operands(const Problem& problem, bool extents_given,
                                  const std::array<int64_t, 3>& default_mnk, const OperandSource& source) {
@@ -199,6 +224,7 @@ Status fill_operands(Operands& out, const OperandSource& source) {
     fill_matrix(out.c.data(), packed(p.c.type, p.l, p.m, p.n, p.c.layout), source.init, source.seed * 4 + 3);
   }
   out.d.resize(static_cast<size_t>(*d), 0xFF);
+  if (Status s = fill_epilogue(out, source)) return s;
   out.a_scales = random_scales(scales_of_a(p), p.l, source.seed * 2 + 1);
   out.b_scales = random_scales(scales_of_b(p), p.l, source.seed * 2 + 2);
   return {};

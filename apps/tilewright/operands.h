@@ -26,17 +26,20 @@ struct Operands {
   Problem problem;  // the extents and the scales of quantised files filled in
   std::vector<uint8_t> a, b, c, d;
   std::vector<float> a_scales, b_scales;  // of rows and columns, or of blocks; packed
+  std::vector<uint8_t> bias, aux;         // of the problem's epilogue
+  std::vector<float> amax;                // one, if the problem has it
 
   /// What D should be.
   ReferenceGemm reference() const;
   MatrixView d_view() const;
+  MatrixView aux_view() const;
 };
 
 /// The files, and the extents: those of `problem` if they were given, else those of the files, else
 /// `default_mnk`. Errors: a file (unreadable, wrong rank, shape or type, extents that do not agree).
 Expected<Operands> read_operands(const Problem& problem, bool extents_given,
                                  const std::array<int64_t, 3>& default_mnk, const OperandSource& source);
-/// The matrices that no file gave; D is poisoned (NaN). Errors: too large for this machine.
+/// The matrices that no file gave; D, aux and amax are poisoned (NaN). Errors: too large for this machine.
 Status fill_operands(Operands& operands, const OperandSource& source);
 
 /// Writes D as (M, N) or (L, M, N) in C order.

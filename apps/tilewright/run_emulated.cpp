@@ -17,12 +17,14 @@ Error no_memory(const char* name, size_t bytes) {
 }
 
 /// Machine memory with the contents of `bytes`; null (and no memory) for an empty operand.
-Expected<void*> place(Machine& machine, std::span<const uint8_t> bytes, const char* name, bool output) {
+/// updated: an output that is set before the kernel.
+Expected<void*> place(Machine& machine, std::span<const uint8_t> bytes, const char* name, bool output,
+                      bool updated) {
   if (bytes.empty()) return static_cast<void*>(nullptr);
   emulator::GlobalBufferOptions options;
   options.name = name;
   options.writable = output;
-  options.initialised = !output;
+  options.initialised = !output || updated;
   void* memory = machine.allocate_global(bytes.size(), options);
   if (memory == nullptr) return no_memory(name, bytes.size());
   std::memcpy(memory, bytes.data(), bytes.size());
@@ -38,8 +40,8 @@ Expected<RunResult> run_on_emulator(const Plan& plan, Operands& operands, const 
   settings.trace = !options.trace_file.empty();
   if (plan.info().sms > 0) settings.multiprocessors = static_cast<uint32_t>(plan.info().sms);
   Machine machine(settings);
-  const auto bytes_of_scales = [](const std::vector<float>& scales) {
-    return std::span(reinterpret_cast<const uint8_t*>(scales.data()), scales.size() * sizeof(float));
+  const auto bytes_of_floats = [](const std::vector<float>& floats) {
+    return std::span(reinterpret_cast<const uint8_t*>(floats.data()), floats.size() * sizeof(float));
   };
   const struct {
     std::span<const uint8_t> bytes;
@@ -49,11 +51,16 @@ Expected<RunResult> run_on_emulator(const Plan& plan, Operands& operands, const 
                  {operands.b, "B", false},
                  {operands.c, "C", false},
                  {operands.d, "D", true},
-                 {bytes_of_scales(operands.a_scales), "scales of A", false},
-                 {bytes_of_scales(operands.b_scales), "scales of B", false}};
+                 {bytes_of_floats(operands.a_scales), "scales of A", false},
+                 {bytes_of_floats(operands.b_scales), "scales of B", false},
+                 {operands.bias, "bias", false},
+                 {operands.aux, "aux", true},
+                 {bytes_of_floats(operands.amax), "amax", true}};
   void* memory[std::size(sources)] = {};
   for (size_t i = 0; i < std::size(sources); ++i) {
-    const Expected<void*> placed = place(machine, sources[i].bytes, sources[i].name, sources[i].output);
+    const bool is_amax = i + 1 == std::size(sources);
+    const Expected<void*> placed =
+        place(machine, sources[i].bytes, sources[i].name, sources[i].output, is_amax);
     if (!placed) return placed.error();
     memory[i] = *placed;
   }
@@ -71,6 +78,9 @@ Expected<RunResult> run_on_emulator(const Plan& plan, Operands& operands, const 
                           .d = memory[3],
                           .scale_a = static_cast<const float*>(memory[4]),
                           .scale_b = static_cast<const float*>(memory[5]),
+                          .bias = memory[6],
+                          .aux = memory[7],
+                          .amax_d = static_cast<float*>(memory[8]),
                           .workspace = workspace};
     if (Status s = plan.run(buffers, &machine)) {
       // The timeline up to a fault is what one wants to see of it.
@@ -85,6 +95,8 @@ Expected<RunResult> run_on_emulator(const Plan& plan, Operands& operands, const 
   if (options.schedule == emulator::SchedulePolicy::timed)
     result.time_us = result.statistics->nanoseconds / 1000;
   if (!operands.d.empty()) std::memcpy(operands.d.data(), memory[3], operands.d.size());
+  if (!operands.aux.empty()) std::memcpy(operands.aux.data(), memory[7], operands.aux.size());
+  if (!operands.amax.empty()) std::memcpy(operands.amax.data(), memory[8], sizeof(float));
   if (settings.trace)
     if (Status s = machine.write_trace(options.trace_file)) return *s;
   return result;

@@ -12,7 +12,7 @@ namespace {
 
 /// The operands of one run in device memory.
 struct DeviceSet {
-  GpuBuffer a, b, c, d, a_scales, b_scales;
+  GpuBuffer a, b, c, d, a_scales, b_scales, bias, aux, amax;
 
   Buffers buffers(const GpuBuffer& workspace) const {
     return {.a = a.data(),
@@ -21,6 +21,9 @@ struct DeviceSet {
             .d = d.data(),
             .scale_a = static_cast<const float*>(a_scales.data()),
             .scale_b = static_cast<const float*>(b_scales.data()),
+            .bias = bias.data(),
+            .aux = aux.data(),
+            .amax_d = static_cast<float*>(amax.data()),
             .workspace = workspace.data()};
   }
 };
@@ -33,11 +36,14 @@ Expected<DeviceSet> upload(const Operands& operands) {
     device = std::move(*buffer);
     return host.empty() ? Status{} : device.upload(host.data());
   };
-  for (const auto& [host, device] : {std::pair{&operands.a, &set.a}, std::pair{&operands.b, &set.b},
-                                     std::pair{&operands.c, &set.c}, std::pair{&operands.d, &set.d}})
+  for (const auto& [host, device] :
+       {std::pair{&operands.a, &set.a}, std::pair{&operands.b, &set.b}, std::pair{&operands.c, &set.c},
+        std::pair{&operands.d, &set.d}, std::pair{&operands.bias, &set.bias},
+        std::pair{&operands.aux, &set.aux}})
     if (Status s = copy(*host, *device)) return *s;
   if (Status s = copy(operands.a_scales, set.a_scales)) return *s;
   if (Status s = copy(operands.b_scales, set.b_scales)) return *s;
+  if (Status s = copy(operands.amax, set.amax)) return *s;
   return set;
 }
 
@@ -74,6 +80,10 @@ Expected<RunResult> run_on_gpu(const Plan& plan, Operands& operands, const RunOp
   if (Status s = stream->synchronize()) return *s;
   if (!operands.d.empty())
     if (Status s = sets[0].d.download(operands.d.data())) return *s;
+  if (!operands.aux.empty())
+    if (Status s = sets[0].aux.download(operands.aux.data())) return *s;
+  if (!operands.amax.empty())
+    if (Status s = sets[0].amax.download(operands.amax.data())) return *s;
 
   size_t next = 0;
   const auto enqueue = [&](int64_t runs) -> Status {

@@ -3,6 +3,7 @@
 
 #include "tilewright/layout/tensor.h"
 #include "tilewright/pipeline/descriptor.h"
+#include "tilewright/pipeline/fused_store.h"
 #include "tilewright/pipeline/kernel_names.h"
 #include "tilewright/pipeline/launch.h"
 #include "tilewright/pipeline/linear_store.h"

@@ -1,4 +1,5 @@
-// D = scale_d * (alpha * scale_a * scale_b * A B + beta * C), batched, on a GPU or on the emulated machine:
+// D = scale_d * activation(alpha * scale_a * scale_b * A B + beta * C + bias), batched, on a GPU or on the
+// emulated machine:
 //
 //   Problem problem{.m = 4096, .n = 4096, .k = 4096};
 //   Expected<Plan> p = plan(problem);            // binds shapes, picks a kernel
@@ -16,6 +17,7 @@
 
 #include "tilewright/error.h"
 #include "tilewright/layout/scale_factors.h"
+#include "tilewright/numeric/activation.h"
 #include "tilewright/numeric/block_format.h"
 #include "tilewright/numeric/dtype.h"
 #include "tilewright/schedule/tile_schedule.h"
@@ -62,6 +64,35 @@ struct ScaleStrides {
   std::optional<int64_t> batch_stride = std::nullopt;
 };
 
+/// What is done with t = alpha * scale_a * scale_b * A B + beta * C on the way to D, in this order, in FP32,
+/// each sum and product rounded once:
+///   t += bias;  aux = t;  u = activation(t);  amax_d = max |u|;  D = convert(scale_d * u)
+/// For f16, bf16 and FP8 operands with K contiguous in A and B that bulk copies can address; FP8: e4m3 x
+/// e4m3, e4m3 x e5m2 (D of 8 or 16 bits) or the reverse, promoted with interval 4, one scale for each
+/// operand.
+struct EpilogueOps {
+  /// A vector in Buffers::bias, added to D's rows (one element for each: m of them) or columns (n of them),
+  /// whatever D's layout is. f16, bf16 or f32, aligned to its elements (16-bit pairs and 8 bytes of f32 at
+  /// even strides are read together).
+  BiasKind bias = BiasKind::none;
+  DType bias_type = DType::f32;
+  int64_t bias_batch_stride = 0;  // elements; 0: one bias for all batches
+
+  Activation activation = Activation::none;
+
+  /// The value before the activation, in Buffers::aux: f16, bf16 (which overflow to infinity) or f32, stored
+  /// in D's layout with strides of its own.
+  std::optional<Operand> aux = std::nullopt;
+
+  /// The largest magnitude of u in all batches, in Buffers::amax_d: the scale of D is not in it, nor is D's
+  /// rounding. NaN if a u is NaN; 0 if D is empty. The run overwrites what was there.
+  bool amax_d = false;
+
+  bool any() const {
+    return bias != BiasKind::none || activation != Activation::none || aux.has_value() || amax_d;
+  }
+};
+
 /// What is to be computed. Extents may be zero: no output means no work, and K = 0 gives scale_d * beta * C.
 ///
 /// A and B of e4m3 or e5m2 (in any mixture) are multiplied on the tensor cores, and D is any of these types,
@@ -105,6 +136,8 @@ struct Problem {
   ScaleStrides a_scales{}, b_scales{};  // not per_tensor
   /// 8-bit D: clamp to the largest finite value. Otherwise overflow gives NaN (e4m3) or infinity (e5m2).
   bool saturate = true;
+  // FP8, f16 and bf16.
+  EpilogueOps epilogue{};
 };
 
 enum class Device : uint8_t { automatic, gpu, emulator };
@@ -170,6 +203,11 @@ struct Buffers {
   const float* scale_a = nullptr;
   const float* scale_b = nullptr;
   const float* scale_d = nullptr;
+  /// Problem::epilogue's; null where it has none. Read and written on the plan's device; aux is other memory
+  /// than A, B, C and D.
+  const void* bias = nullptr;
+  void* aux = nullptr;
+  float* amax_d = nullptr;
   /// Block-scaled A and B: a scale for each vector of each row (of B: each column), e4m3 for nvfp4, else
   /// e8m0. May have more columns than K needs.
   PackedBlockScales a_scales{}, b_scales{};
@@ -224,9 +262,9 @@ class Plan {
   int64_t workspace_bytes() const { return info().workspace_bytes; }
   /// Launches one kernel on `stream` (a cudaStream_t, or an emulator::Machine*; null is the default one),
   /// with another before it when operands are repacked or dequantised and one after it when K is cut
-  /// (PlanInfo::launches), or none when D is empty. Allocates nothing. A and B are not touched when K or
-  /// alpha is zero; C is not touched when beta is zero. Errors: a pointer that is null or less aligned than
-  /// planned; a current GPU other than the plan's; the launch's own.
+  /// (PlanInfo::launches), or none when D is empty. amax_d is set to zero before it. Allocates nothing. A and
+  /// B are not touched when K or alpha is zero; C is not touched when beta is zero. Errors: a pointer that is
+  /// null or less aligned than planned; a current GPU other than the plan's; the launch's own.
   Status run(const Buffers& buffers, void* stream = nullptr) const;
 
   explicit Plan(std::shared_ptr<const detail::PlanState> state) : state_(std::move(state)) {}

@@ -117,6 +117,37 @@ inline kernels::TensorKernelTable fake_tensor_kernels() {
   return {rows, static_cast<int>(std::size(rows))};
 }
 
+/// What the kernels with fused epilogues were launched with.
+struct RecordedFusedLaunch {
+  kernels::FusedArguments arguments;
+  kernels::TensorLaunch launch;
+};
+
+inline std::vector<RecordedFusedLaunch>& fused_launches() {
+  static thread_local std::vector<RecordedFusedLaunch> recorded;
+  return recorded;
+}
+
+inline Status record_fused(const kernels::FusedArguments& arguments, const kernels::TensorLaunch& launch) {
+  fused_launches().push_back({arguments, launch});
+  return {};
+}
+
+inline kernels::FusedKernelTable fake_fused_kernels() {
+#define TILEWRIGHT_FUSED_KERNEL(m, n, a, b, d)                                              \
+  {{{m, n, DType::a, DType::b, DType::d, true, true, 1, 1, kernels::TensorPath::wgmma, 16}, \
+    4,                                                                                      \
+    200 * 1024,                                                                             \
+    nullptr,                                                                                \
+    [] { return Expected<int>(fake_resident(1)); }},                                        \
+   record_fused},
+  static const kernels::FusedKernel rows[] = {
+#include "src/fused_kernels.def"
+  };
+#undef TILEWRIGHT_FUSED_KERNEL
+  return {rows, static_cast<int>(std::size(rows))};
+}
+
 inline Target fake_gpu() {
   Target target;
   target.device = Device::gpu;
@@ -124,6 +155,7 @@ inline Target fake_gpu() {
   target.fp8 = fake_kernels();
   target.simt = fake_simt_kernels();
   target.tensor = fake_tensor_kernels();
+  target.fused = fake_fused_kernels();
   target.encode = encode_for_emulator;
   return target;
 }
@@ -167,6 +199,14 @@ inline Problem tensor_problem(DType type, DType d, int64_t m = 512, int64_t n = 
   return p;
 }
 
+/// With every operation of an epilogue.
+inline Problem fused_problem(DType type = DType::e4m3, DType d = DType::f16) {
+  Problem p = tensor_problem(type, d);
+  p.epilogue = {.bias = BiasKind::column, .activation = Activation::gelu, .amax_d = true};
+  p.epilogue.aux = Operand{.type = DType::bf16};
+  return p;
+}
+
 /// With FP32 scales.
 inline Problem scaled_problem(ScaleMode mode) {
   Problem p = small_problem();
@@ -174,13 +214,21 @@ inline Problem scaled_problem(ScaleMode mode) {
   return p;
 }
 
-/// Addresses that nothing reads.
+/// Addresses that nothing reads or writes.
 inline Buffers fake_buffers() {
   return {.a = reinterpret_cast<void*>(0x100000),
           .b = reinterpret_cast<void*>(0x200000),
           .c = reinterpret_cast<void*>(0x300000),
           .d = reinterpret_cast<void*>(0x400000),
           .workspace = reinterpret_cast<void*>(0x500000)};
+}
+/// With those of fused_problem().
+inline Buffers fake_fused_buffers() {
+  Buffers buffers = fake_buffers();
+  buffers.bias = reinterpret_cast<void*>(0x600000);
+  buffers.aux = reinterpret_cast<void*>(0x700000);
+  buffers.amax_d = reinterpret_cast<float*>(0x800000);
+  return buffers;
 }
 
 }  // namespace tilewright::testing

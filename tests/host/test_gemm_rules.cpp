@@ -34,7 +34,74 @@ struct Flip {
   const char* nearest;  // in the message, after "nearest legal: "
 };
 
+/// Makes it the case of a fused problem, and breaks that.
+template <class Break>
+std::function<void(Case&)> fused(Break breaks) {
+  return [breaks](Case& c) {
+    c.problem = fused_problem();
+    c.buffers = fake_fused_buffers();
+    breaks(c);
+  };
+}
+
 const Flip kFlips[] = {
+    {"epilogue.operands", fused([](Case& c) { c.problem.a.type = DType::s8; }), "A: type s8", "f16"},
+    {"epilogue.operands", fused([](Case& c) { c.problem.b.type = DType::f32; }), "B: type f32", "bf16"},
+    {"epilogue.operands", fused([](Case& c) { c.problem.a.block = c.problem.b.block = BlockFormat::mxfp8; }),
+     "A: block-scaled", "e4m3"},
+    {"epilogue.operands", fused([](Case& c) { c.problem.a.type = c.problem.b.type = DType::e5m2; }),
+     "types: e5m2 x e5m2", "e4m3 x e4m3"},
+    {"epilogue.operands", fused([](Case& c) { c.problem.a.alignment = 8; }), "A: base aligned to 8", "16"},
+    {"epilogue.operands", fused([](Case& c) { c.problem.b.ld = 1025; }), "B: leading dimension 1025", "1040"},
+    {"epilogue.operands", fused([](Case& c) { c.options.load = LoadKind::copy; }), "loads: of kind copy",
+     "tma"},
+    {"epilogue.operands", fused([](Case& c) {
+       c.problem = fused_problem(DType::bf16, DType::bf16);
+       c.problem.b.layout = Layout::row_major;
+     }),
+     "B: layout row_major", "column_major"},
+    {"epilogue.sums", fused([](Case& c) { c.problem.accumulation = Accumulation::fast; }),
+     "accumulation: fast", "promoted"},
+    {"epilogue.sums", fused([](Case& c) { c.problem.interval = 8; }), "interval: 8", "4"},
+    {"epilogue.sums", fused([](Case& c) { c.problem.scale_mode = ScaleMode::per_row_column; }),
+     "scales: of rows and columns", "per_tensor"},
+    {"epilogue.types", fused([](Case& c) { c.problem.epilogue.bias_type = DType::e4m3; }), "bias: type e4m3",
+     "f32"},
+    {"epilogue.types", fused([](Case& c) { c.problem.epilogue.aux->type = DType::s8; }), "aux: type s8",
+     "f32"},
+    {"epilogue.layout", fused([](Case& c) { c.problem.epilogue.aux->layout = Layout::column_major; }),
+     "aux: layout column_major", "row_major"},
+    {"epilogue.layout", fused([](Case& c) { c.problem.d.layout = Layout::column_major; }),
+     "aux: layout row_major", "column_major"},
+    {"epilogue.pointer", fused([](Case& c) { c.buffers.bias = nullptr; }), "bias: null", "memory"},
+    {"epilogue.pointer", fused([](Case& c) { c.buffers.aux = nullptr; }), "aux: null", "memory"},
+    {"epilogue.pointer", fused([](Case& c) { c.buffers.amax_d = nullptr; }), "amax_d: null", "memory"},
+    {"epilogue.pointer", fused([](Case& c) { c.problem.epilogue.bias = BiasKind::none; }), "bias: a pointer",
+     "bias is row or column"},
+    {"epilogue.pointer", fused([](Case& c) { c.problem.epilogue.aux.reset(); }), "aux: a pointer",
+     "aux is given"},
+    {"epilogue.pointer", fused([](Case& c) { c.problem.epilogue.amax_d = false; }), "amax_d: a pointer",
+     "amax_d is true"},
+    {"epilogue.pointer", [](Case& c) { c.buffers.bias = c.buffers.a; }, "bias: a pointer", "null"},
+    {"epilogue.pointer", fused([](Case& c) { c.buffers.bias = reinterpret_cast<void*>(0x600002); }),
+     "bias: address is 2 modulo 4", "a multiple of 4"},
+    {"epilogue.pointer", fused([](Case& c) { c.buffers.aux = reinterpret_cast<void*>(0x700008); }),
+     "aux: address is 8 modulo 16", "a multiple of 16"},
+    {"epilogue.pointer", fused([](Case& c) { c.buffers.aux = c.buffers.d; }), "aux: the address of D",
+     "memory of its own"},
+    {"batch_stride.d", fused([](Case& c) {
+       c.problem.l = 2;
+       c.problem.epilogue.aux->batch_stride = 16;
+     }),
+     "aux: batch stride 16", "393216"},
+    {"batch_stride.sign", fused([](Case& c) { c.problem.epilogue.bias_batch_stride = -1; }),
+     "bias: batch stride -1", "0"},
+    {"ld.length", fused([](Case& c) { c.problem.epilogue.aux->ld = 3; }), "aux: leading dimension 3", "768"},
+    {"tile.built", fused([](Case& c) {
+       c.problem.b.type = DType::e5m2;
+       c.problem.d.type = DType::f32;
+     }),
+     "D: type f32 of mixed operands", "f16"},
     {"extent.range", [](Case& c) { c.problem.m = -1; }, "m: -1", "0"},
     {"extent.range", [](Case& c) { c.problem.k = int64_t{1} << 31; }, "k: 2147483648", "2147483647"},
     {"type.ab", [](Case& c) { c.problem.b.type = DType::e2m1; }, "B: type e2m1", "e4m3"},
@@ -394,9 +461,10 @@ const Flip kFlips[] = {
 };
 
 TEST(GemmRules, the_problems_that_each_flip_breaks_run) {
-  for (const Problem& problem : {small_problem(), simt_problem()}) {
+  for (const Problem& problem : {small_problem(), simt_problem(), fused_problem()}) {
     Case c;
     c.problem = problem;
+    if (problem.epilogue.any()) c.buffers = fake_fused_buffers();
     const Status s = outcome(c);
     EXPECT_FALSE(s) << s->message;
   }

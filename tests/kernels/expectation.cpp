@@ -60,6 +60,9 @@ Expectation::Expectation(const GemmCase& c, const HostOperands& operands, const 
   gemm_.alpha = factors_.alpha;
   gemm_.beta = factors_.reference_beta;
   gemm_.scale_d = factors_.scale_d;
+  const EpilogueOps& e = p.epilogue;
+  gemm_.epilogue = {e.bias, e.bias_type, operands.bias.bytes.data(), operands.bias.shape.batch_stride,
+                    e.activation};
   gemm_.threads = threads_for(p);
   const auto elements = static_cast<size_t>(p.m * p.n * p.l * (is_complex(p.d.type) ? 2 : 1));
   reference_.resize(elements);
@@ -107,12 +110,54 @@ void Expectation::run_model(const PlanInfo& plan) {
   }
 }
 
+ComparisonRules Expectation::rules() const {
+  const double greatest = operands_.a_scales.greatest() * operands_.b_scales.greatest();
+  return comparison_rules(case_.problem, greatest);
+}
+
 Comparison Expectation::compare_with_reference(const std::vector<uint8_t>& d) const {
-  const Problem& p = case_.problem;
   MatrixView got = operands_.d.view();
   got.data = d.data();
-  const double greatest = operands_.a_scales.greatest() * operands_.b_scales.greatest();
-  return compare(gemm_, reference_.data(), magnitude_.data(), got, comparison_rules(p, greatest));
+  return compare(gemm_, reference_.data(), magnitude_.data(), got, rules());
+}
+
+ReferenceGemm Expectation::reference_without(bool activation) const {
+  ReferenceGemm gemm = gemm_;
+  gemm.scale_d = 1;
+  if (activation) gemm.epilogue.activation = Activation::none;
+  return gemm;
+}
+
+Comparison Expectation::compare_aux_with_reference(const std::vector<uint8_t>& aux) const {
+  const ReferenceGemm gemm = reference_without(true);
+  std::vector<double> reference(reference_.size()), magnitude(magnitude_.size());
+  static_cast<void>(reference_gemm(gemm, reference.data(), magnitude.data()));
+  MatrixView got = operands_.aux.view();
+  got.data = aux.data();
+  ComparisonRules rules = this->rules();
+  rules.saturate = false;
+  return compare(gemm, reference.data(), magnitude.data(), got, rules);
+}
+
+std::string Expectation::judge_amax(float amax, const std::vector<uint8_t>& d) const {
+  const Problem& p = case_.problem;
+  const ReferenceGemm gemm = reference_without(false);
+  std::vector<double> reference(reference_.size()), magnitude(magnitude_.size());
+  static_cast<void>(reference_gemm(gemm, reference.data(), magnitude.data()));
+  const MagnitudeRange range = greatest_magnitude(gemm, reference.data(), magnitude.data(), rules());
+  if (range.nan != std::isnan(amax) && !(std::isnan(amax) && std::isinf(range.high)))
+    return text("amax is ", amax, range.nan ? " beside a NaN" : " without a NaN");
+  if (!range.nan && !std::isnan(amax) && !(range.low <= amax && amax <= range.high))
+    return text("amax is ", amax, ", but ", range.low, " to ", range.high, " by FP64");
+  if (std::isnan(amax) || p.d.type != DType::f32 || p.scale_d != 1) return "";
+  // Nothing comes after it: it is that of D itself.
+  double most = 0;
+  for (int64_t batch = 0; batch < p.l; ++batch)
+    for (int64_t row = 0; row < p.m; ++row)
+      for (int64_t column = 0; column < p.n; ++column)
+        most = std::max(
+            most, std::fabs(load_element(d.data(), p.d.type, operands_.d.shape.index(batch, row, column))));
+  return most == amax ? "" : text("amax is ", amax, ", but D has ", most);
 }
 
 float Expectation::scale_of(int64_t batch, int64_t row, int64_t column) const {
@@ -122,7 +167,7 @@ float Expectation::scale_of(int64_t batch, int64_t row, int64_t column) const {
   return exchanged_ ? factors_.scale * of_column * of_row : factors_.scale * of_row * of_column;
 }
 
-uint64_t Expectation::model_bits(int64_t batch, int64_t row, int64_t column) const {
+double Expectation::model_value(int64_t batch, int64_t row, int64_t column) const {
   const Problem& p = case_.problem;
   const double sum = sums_[static_cast<size_t>((batch * p.m + row) * p.n + column)];
   const OperandShape& c = operands_.c.shape;
@@ -138,20 +183,47 @@ uint64_t Expectation::model_bits(int64_t batch, int64_t row, int64_t column) con
   const double value = is_integer(p.a.type) || p.a.type == DType::f64
                            ? linear(double{factors_.scale}, double{factors_.beta})
                            : linear(scale_of(batch, row, column), factors_.beta);
+  if (p.epilogue.bias == BiasKind::none) return value;
+  return static_cast<float>(value) + static_cast<float>(gemm_.epilogue.bias_at(batch, row, column));
+}
+
+uint64_t Expectation::model_bits(int64_t batch, int64_t row, int64_t column, bool aux) const {
+  const Problem& p = case_.problem;
+  double value = model_value(batch, row, column);
   uint64_t bits = 0;
+  if (aux) {
+    store_element(&bits, p.epilogue.aux->type, 0, value, false);
+    return bits;
+  }
+  if (p.epilogue.any()) {
+    value = activate(p.epilogue.activation, value);
+    value = factors_.after == 0 ? 0.0f : factors_.after * static_cast<float>(value);
+  }
   store_element(&bits, p.d.type, 0, value, p.saturate && bits_of(p.d.type) == 8);
   return bits;
 }
 
 std::string Expectation::compare_with_model(const std::vector<uint8_t>& d) const {
+  // The function is another one on each machine, to a few bits.
+  if (case_.problem.epilogue.activation == Activation::gelu) return "";
+  return compare_with_model(operands_.d, d, false);
+}
+
+std::string Expectation::compare_aux_with_model(const std::vector<uint8_t>& aux) const {
+  return compare_with_model(operands_.aux, aux, true);
+}
+
+std::string Expectation::compare_with_model(const HostOperand& output, const std::vector<uint8_t>& got_bytes,
+                                            bool aux) const {
   if (sums_.empty()) return "";
   const Problem& p = case_.problem;
+  const DType type = output.shape.type;
   for (int64_t batch = 0; batch < p.l; ++batch) {
     for (int64_t row = 0; row < p.m; ++row) {
       for (int64_t column = 0; column < p.n; ++column) {
-        const uint64_t got = element_bits(p.d.type, d.data(), operands_.d.shape.index(batch, row, column));
-        const uint64_t wanted = model_bits(batch, row, column);
-        if (same_element(p.d.type, got, wanted)) continue;
+        const uint64_t got = element_bits(type, got_bytes.data(), output.shape.index(batch, row, column));
+        const uint64_t wanted = model_bits(batch, row, column, aux);
+        if (same_element(type, got, wanted)) continue;
         return text("element (", batch, ", ", row, ", ", column, ") has bits 0x", std::hex, got,
                     ", the model 0x", wanted);
       }

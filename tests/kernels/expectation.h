@@ -16,15 +16,27 @@ class Expectation {
 
   /// `d`: D's elements with the strides of operands.d.
   Comparison compare_with_reference(const std::vector<uint8_t>& d) const;
+  /// The same for aux.
+  Comparison compare_aux_with_reference(const std::vector<uint8_t>& aux) const;
+  /// What is wrong with amax_d; empty if nothing is. d: D's elements.
+  std::string judge_amax(float amax, const std::vector<uint8_t>& d) const;
   /// The first element of D that has other bits than the model; empty if none, or if the case is not
   /// modelled.
   std::string compare_with_model(const std::vector<uint8_t>& d) const;
+  std::string compare_aux_with_model(const std::vector<uint8_t>& aux) const;
 
  private:
   void run_model(const PlanInfo& plan);
   /// What a sum is multiplied with, in the kernel's order of operations.
   float scale_of(int64_t batch, int64_t row, int64_t column) const;
-  uint64_t model_bits(int64_t batch, int64_t row, int64_t column) const;
+  /// Before an activation.
+  double model_value(int64_t batch, int64_t row, int64_t column) const;
+  /// What is stored as D, or as aux.
+  uint64_t model_bits(int64_t batch, int64_t row, int64_t column, bool aux) const;
+  std::string compare_with_model(const HostOperand& output, const std::vector<uint8_t>& got, bool aux) const;
+  /// The problem before its activation and scale, or before its scale.
+  ReferenceGemm reference_without(bool activation) const;
+  ComparisonRules rules() const;
 
   const GemmCase& case_;
   const HostOperands& operands_;

@@ -80,10 +80,13 @@ class CaseRun {
     const auto scales_at = static_cast<size_t>(at.scales);
     Block a_scales(machine_, "scales of A", scales_at, operands_.a_scales.bytes, false);
     Block b_scales(machine_, "scales of B", scales_at, operands_.b_scales.bytes, false);
+    Block bias(machine_, "bias", static_cast<size_t>(at.bias), operands_.bias.bytes, false);
+    Block aux(machine_, "aux", static_cast<size_t>(at.aux), operands_.aux.bytes, true);
+    Block amax(machine_, "amax", 0, std::vector<uint8_t>(sizeof(float), 0xFF), true);
     const std::vector<uint8_t> unknown(static_cast<size_t>(plan_.workspace_bytes()), 0xFF);  // NaN
     Block workspace(machine_, "workspace", 0, unknown, true);
     if (!a.valid() || !b.valid() || !c.valid() || !d.valid() || !scalars.valid() || !workspace.valid() ||
-        !a_scales.valid() || !b_scales.valid())
+        !a_scales.valid() || !b_scales.valid() || !bias.valid() || !aux.valid() || !amax.valid())
       return fail(result, "no memory for the operands");
 
     Buffers buffers{.a = a.base(), .b = b.base(), .c = case_.in_place ? d.base() : c.base(), .d = d.base()};
@@ -100,15 +103,24 @@ class CaseRun {
       buffers.scale_a = static_cast<const float*>(a_scales.base());
       buffers.scale_b = static_cast<const float*>(b_scales.base());
     }
+    const EpilogueOps& epilogue = case_.problem.epilogue;
+    if (epilogue.bias != BiasKind::none) buffers.bias = bias.base();
+    if (epilogue.aux) buffers.aux = aux.base();
+    if (epilogue.amax_d) buffers.amax_d = static_cast<float*>(amax.base());
     for (int attempt = 0; attempt < case_.runs && result.failure.empty(); ++attempt) {
       const std::vector<uint8_t> before = d_before(attempt);
       if (Status s = d.write(before)) return fail(result, s->message);
+      const std::vector<uint8_t> aux_before(operands_.aux.bytes.size(), pattern(attempt));
+      if (Status s = aux.write(aux_before)) return fail(result, s->message);
       if (Status s = machine_.run(plan_, buffers)) return fail(result, s->message);
       std::vector<uint8_t> after;
       const Expected<bool> guarded = d.read(after);
       if (!guarded) return fail(result, guarded.error().message);
       if (!*guarded) fail(result, "bytes around D have changed");
       judge(result, before, after, attempt);
+      judge_aux(result, aux, aux_before, attempt);
+      if (epilogue.amax_d) judge_amax(result, amax, after, attempt);
+      check_unchanged(result, "the bias", bias, operands_.bias.bytes);
       check_unchanged(result, "A", a, operands_.a.bytes);
       check_unchanged(result, "B", b, operands_.b.bytes);
       check_unchanged(result, "C", c, operands_.c.bytes);
@@ -134,17 +146,19 @@ class CaseRun {
   }
 
   std::vector<uint8_t> d_before(int attempt) const {
-    std::vector<uint8_t> bytes(operands_.d.bytes.size(),
-                               kPattern[static_cast<size_t>(attempt) % kPattern.size()]);
+    std::vector<uint8_t> bytes(operands_.d.bytes.size(), pattern(attempt));
     if (!case_.in_place) return bytes;
-    copy_elements(operands_.c.bytes, bytes);
+    copy_elements(operands_.d.shape, operands_.c.bytes, bytes);
     return bytes;
   }
 
-  /// The elements of D (not its padding) from one array to another.
-  void copy_elements(const std::vector<uint8_t>& from, std::vector<uint8_t>& to) const {
-    const int64_t size = bits_of(operands_.d.shape.type) / 8;
-    for_each_element(operands_.d.shape, [&](int64_t index) {
+  static uint8_t pattern(int attempt) { return kPattern[static_cast<size_t>(attempt) % kPattern.size()]; }
+
+  /// The elements (not the padding) from one array to another.
+  static void copy_elements(const OperandShape& shape, const std::vector<uint8_t>& from,
+                            std::vector<uint8_t>& to) {
+    const int64_t size = bits_of(shape.type) / 8;
+    for_each_element(shape, [&](int64_t index) {
       std::copy_n(from.begin() + index * size, size, to.begin() + index * size);
     });
   }
@@ -152,30 +166,60 @@ class CaseRun {
   void judge(CaseResult& result, std::vector<uint8_t> before, const std::vector<uint8_t>& after,
              int attempt) {
     result.comparison = expected_.compare_with_reference(after);
-    const Comparison& r = result.comparison;
-    if (!r.passed()) {
-      fail(result,
-           text(r.failures, " of ", r.elements, " elements are outside their bound, the first at (", r.batch,
-                ", ", r.row, ", ", r.column, "): ", r.got, ", FP64 has ", r.reference, ", bound ", r.bound));
-    }
-    const std::string other = expected_.compare_with_model(after);
-    if (!other.empty()) fail(result, other);
-    copy_elements(after, before);
-    if (before != after) {
-      const auto at = std::mismatch(before.begin(), before.end(), after.begin()).first - before.begin();
-      fail(result, text("the padding of D has changed at byte ", at));
-    }
-    std::vector<uint8_t> dense = dense_elements(after);
-    if (attempt > 0 && dense != result.d)
-      fail(result, text("run ", attempt, " gives other bits than the one before: ",
-                        difference(operands_.d.shape.type, result.d, dense)));
-    result.d = std::move(dense);
+    judge_output(result, "D", operands_.d.shape, result.comparison, expected_.compare_with_model(after),
+                 std::move(before), after, attempt, result.d);
   }
 
-  std::vector<uint8_t> dense_elements(const std::vector<uint8_t>& bytes) const {
-    const int64_t size = bits_of(operands_.d.shape.type) / 8;
+  void judge_aux(CaseResult& result, const Block& aux, const std::vector<uint8_t>& before, int attempt) {
+    std::vector<uint8_t> after;
+    const Expected<bool> guarded = aux.read(after);
+    if (!guarded) return fail(result, guarded.error().message);
+    if (!*guarded) fail(result, "bytes around aux have changed");
+    if (!case_.problem.epilogue.aux) return;
+    judge_output(result, "aux", operands_.aux.shape, expected_.compare_aux_with_reference(after),
+                 expected_.compare_aux_with_model(after), before, after, attempt, result.aux);
+  }
+
+  void judge_amax(CaseResult& result, const Block& amax, const std::vector<uint8_t>& d, int attempt) {
+    std::vector<uint8_t> bytes;
+    const Expected<bool> guarded = amax.read(bytes);
+    if (!guarded) return fail(result, guarded.error().message);
+    if (!*guarded) fail(result, "bytes around amax have changed");
+    float value = 0;
+    std::copy_n(bytes.begin(), sizeof value, reinterpret_cast<uint8_t*>(&value));
+    const std::string wrong = expected_.judge_amax(value, d);
+    if (!wrong.empty()) fail(result, wrong);
+    const bool same = value == result.amax || (value != value && result.amax != result.amax);
+    if (attempt > 0 && !same) fail(result, text("amax is ", value, ", was ", result.amax));
+    result.amax = value;
+  }
+
+  /// dense: the elements of the run before, and of this one afterwards.
+  void judge_output(CaseResult& result, const char* name, const OperandShape& shape, const Comparison& r,
+                    const std::string& other_than_model, std::vector<uint8_t> before,
+                    const std::vector<uint8_t>& after, int attempt, std::vector<uint8_t>& dense) {
+    if (!r.passed()) {
+      fail(result, text(name, ": ", r.failures, " of ", r.elements,
+                        " elements are outside their bound, the first at (", r.batch, ", ", r.row, ", ",
+                        r.column, "): ", r.got, ", FP64 has ", r.reference, ", bound ", r.bound));
+    }
+    if (!other_than_model.empty()) fail(result, text(name, ": ", other_than_model));
+    copy_elements(shape, after, before);
+    if (before != after) {
+      const auto at = std::mismatch(before.begin(), before.end(), after.begin()).first - before.begin();
+      fail(result, text("the padding of ", name, " has changed at byte ", at));
+    }
+    std::vector<uint8_t> now = dense_elements(shape, after);
+    if (attempt > 0 && now != dense)
+      fail(result, text(name, ": run ", attempt,
+                        " gives other bits than the one before: ", difference(shape.type, dense, now)));
+    dense = std::move(now);
+  }
+
+  static std::vector<uint8_t> dense_elements(const OperandShape& shape, const std::vector<uint8_t>& bytes) {
+    const int64_t size = bits_of(shape.type) / 8;
     std::vector<uint8_t> dense;
-    for_each_element(operands_.d.shape, [&](int64_t index) {
+    for_each_element(shape, [&](int64_t index) {
       dense.insert(dense.end(), bytes.begin() + index * size, bytes.begin() + (index + 1) * size);
     });
     return dense;
@@ -222,6 +266,7 @@ Problem planned_problem(const GemmCase& c) {
   p.b.alignment = alignment_of(p.b, c.offset.b);
   p.c.alignment = alignment_of(p.c, c.in_place ? c.offset.d : c.offset.c);
   p.d.alignment = alignment_of(p.d, c.offset.d);
+  if (p.epilogue.aux) p.epilogue.aux->alignment = alignment_of(*p.epilogue.aux, c.offset.aux);
   if (c.device_scalars) p.alpha = p.beta = p.scale_d = 1;
   if (c.device_scalars && p.scale_mode == ScaleMode::per_tensor) p.scale_a = p.scale_b = 1;
   return p;
@@ -265,6 +310,13 @@ std::string describe(const GemmCase& c) {
   if (p.scale_mode != ScaleMode::per_tensor)
     s += text(p.scale_mode == ScaleMode::per_row_column ? ", scales of rows and columns," : ", block scales,",
               describe("A", p.a_scales), describe("B", p.b_scales));
+  const EpilogueOps& e = p.epilogue;
+  if (e.bias != BiasKind::none)
+    s += text(", bias ", name_of(e.bias), ' ', name_of(e.bias_type), " batch ", e.bias_batch_stride,
+              c.offset.bias != 0 ? text(" offset ", c.offset.bias) : "");
+  if (e.activation != Activation::none) s += text(", ", name_of(e.activation));
+  if (e.aux) s += "," + describe("aux", *e.aux, c.offset.aux);
+  if (e.amax_d) s += " amax";
   if (o.tile) s += text(", tile ", o.tile->m, 'x', o.tile->n);
   if (o.cluster) s += text(", cluster ", o.cluster->m, 'x', o.cluster->n);
   if (o.raster) s += *o.raster == schedule::Raster::along_m ? ", along M" : ", along N";

@@ -37,9 +37,11 @@ struct GemmCase {
   /// Scales of A by (batch, row, block along K) and of B by (batch, column or block of columns, block along
   /// K), where the problem's mode has them. Default: all different, some negative.
   ElementFunction a_scale, b_scale;
+  /// Of (batch, number, 0), for the problem's bias. Default: as C is filled.
+  ElementFunction bias_value;
 
   struct Offsets {
-    int a = 0, b = 0, c = 0, d = 0, scales = 0;
+    int a = 0, b = 0, c = 0, d = 0, scales = 0, bias = 0, aux = 0;
   };
   /// Bytes by which the base pointers miss a multiple of 256. The problem's alignments follow.
   Offsets offset;
@@ -55,8 +57,10 @@ struct CaseResult {
   std::string failure;           // empty: passed; else sentences that name the case
   std::optional<Error> refusal;  // plan() refused, nothing ran
   PlanInfo info;
-  Comparison comparison;   // with FP64
-  std::vector<uint8_t> d;  // elements of D: dense [batch][row][column]
+  Comparison comparison;     // with FP64
+  std::vector<uint8_t> d;    // elements of D: dense [batch][row][column]
+  std::vector<uint8_t> aux;  // the same of aux, if there is one
+  float amax = 0;            // if it was asked for
 };
 
 /// The problem and options as they are given to plan().
@@ -64,8 +68,9 @@ Problem planned_problem(const GemmCase& c);
 Options planned_options(const GemmCase& c, Device device);
 
 /// Plans and runs the case, and checks after each run that
-///   * every element of D lies within its theoretical bound of the FP64 result of the dequantised inputs, and
-///     has the bits that the model of the tensor core predicts (NaNs compare as a class);
+///   * every element of D (and of aux, and amax_d) lies within its theoretical bound of the FP64 result of
+///   the dequantised inputs, and
+///     has the bits that the model of the tensor core predicts (NaNs compare as a class; not after gelu);
 ///   * nothing around the operands, no padding of D and no input has changed;
 ///   * the bits of D are those of the run before.
 /// Padding, guard bands and operands that must not be read hold NaN; D holds a pattern, another one in each

@@ -180,6 +180,13 @@ HostOperands make_operands(const GemmCase& c) {
     }
   }
   if (factors.reads_c) fill(o.c, c, c.c_value, c.seed + 2);
+  const EpilogueOps& e = p.epilogue;
+  if (e.bias != BiasKind::none) {
+    const int64_t count = e.bias == BiasKind::row ? p.m : p.n;
+    o.bias = make({e.bias_type, count, 1, p.l, 1, count, p.l > 1 ? e.bias_batch_stride : 0});
+    fill(o.bias, c, c.bias_value, c.seed + 3);
+  }
+  if (e.aux) o.aux = make(shape_of(*e.aux, p.m, p.n, p.l));
   if (p.scale_mode != ScaleMode::per_tensor) {
     const bool blocks = p.scale_mode == ScaleMode::block_1x128_128x128;
     const int64_t k_blocks = blocks ? (p.k + 127) / 128 : 1, n_lines = blocks ? (p.n + 127) / 128 : p.n;
@@ -192,7 +199,15 @@ HostOperands make_operands(const GemmCase& c) {
 Factors factors_of(const GemmCase& c) {
   const Problem& p = c.problem;
   Factors f;
-  if (c.device_scalars && p.scale_mode != ScaleMode::per_tensor) {  // scale_a and scale_b are on the host
+  if (p.epilogue.any()) {
+    const bool zero = p.alpha == 0 || p.k == 0;
+    f.scale = zero               ? 0.0f
+              : c.device_scalars ? product({p.alpha, p.scale_a, p.scale_b})
+                                 : static_cast<float>(double{p.alpha} * p.scale_a * p.scale_b);
+    f.beta = p.beta;
+    f.after = p.scale_d;
+  } else if (c.device_scalars &&
+             p.scale_mode != ScaleMode::per_tensor) {  // scale_a and scale_b are on the host
     f.scale =
         p.k == 0 ? 0.0f : product({static_cast<float>(double{p.scale_a} * p.scale_b), p.alpha, p.scale_d});
     f.beta = product({p.beta, p.scale_d});
@@ -208,7 +223,7 @@ Factors factors_of(const GemmCase& c) {
   f.reads_c = f.beta != 0;
   f.alpha = f.reads_ab ? double{p.alpha} * p.scale_a * p.scale_b : 0.0;
   f.reference_beta = f.reads_c ? p.beta : 0.0;
-  f.scale_d = f.reads_ab || f.reads_c ? p.scale_d : 1.0;
+  f.scale_d = f.reads_ab || f.reads_c || p.epilogue.any() ? p.scale_d : 1.0;
   return f;
 }
 

@@ -47,9 +47,11 @@ struct HostScales {
   double greatest() const;
 };
 
-/// What a case reads and writes. D's bytes are its contents before a run, but for the pattern.
+/// What a case reads and writes. The bytes of D and aux are their contents before a run, but for the pattern.
 struct HostOperands {
   HostOperand a, b, c, d;
+  HostOperand bias;  // rows: its elements, one column; nothing without a bias
+  HostOperand aux;   // nothing without one
   HostScales a_scales, b_scales;
 };
 HostOperands make_operands(const GemmCase& c);
@@ -58,6 +60,7 @@ HostOperands make_operands(const GemmCase& c);
 struct Factors {
   float scale = 0, beta = 0;  // D = convert(scale * sum + beta * C), but for scales of rows and columns
   double alpha = 0, reference_beta = 0, scale_d = 1;
+  float after = 1;  // scale_d where an epilogue comes before it: it is then not in `scale` and `beta`
   bool reads_ab = false, reads_c = false;
 };
 Factors factors_of(const GemmCase& c);

@@ -1,6 +1,7 @@
 // run_case() sees what it claims to see: a machine that does its work and then spoils something is found out.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <functional>
 
@@ -73,6 +74,29 @@ TEST(Harness, finds_a_run_that_differs) {
   expect_found(c, "run 1 gives other bits than the one before: element 22 is", [](const Buffers& b, int run) {
     if (run == 1) nudge(b);
   });
+}
+
+// An epilogue's outputs and operands are watched as D is.
+TEST(Harness, finds_what_is_wrong_with_an_epilogue) {
+  GemmCase c = padded_case();
+  c.problem.epilogue = {.bias = BiasKind::column, .activation = Activation::gelu, .amax_d = true};
+  c.problem.epilogue.aux = Operand{.type = DType::f32, .ld = 24};
+  const auto aux = [](const Buffers& b) { return static_cast<float*>(b.aux); };
+  expect_found(c, "D: 1 of 400 elements are outside",
+               [](const Buffers& b, int) { static_cast<float*>(b.d)[24] += 1; });
+  expect_found(c, "aux: 1 of 400 elements are outside their bound, the first at (0, 1, 2)",
+               [&](const Buffers& b, int) { aux(b)[24 + 2] += 100; });
+  expect_found(c, "aux: element (0, 1, 2) has bits 0x",
+               [&](const Buffers& b, int) { reinterpret_cast<uint32_t*>(b.aux)[24 + 2] ^= 1; });
+  expect_found(c, "the padding of aux has changed at byte 80",
+               [&](const Buffers& b, int) { aux(b)[20] = 0; });
+  expect_found(c, "bytes around aux have changed", [&](const Buffers& b, int) { aux(b)[-1] = 0; });
+  expect_found(c, "bytes around amax have changed", [](const Buffers& b, int) { b.amax_d[1] = 0; });
+  expect_found(c, "amax is nan without a NaN", [](const Buffers& b, int) { *b.amax_d = std::nanf(""); });
+  expect_found(c, " by FP64", [](const Buffers& b, int) { *b.amax_d *= 1.5f; });
+  expect_found(c, ", but D has ", [](const Buffers& b, int) { *b.amax_d = std::nextafter(*b.amax_d, 0.0f); });
+  expect_found(c, "the bias or bytes around it have changed",
+               [](const Buffers& b, int) { *static_cast<uint8_t*>(const_cast<void*>(b.bias)) ^= 1; });
 }
 
 TEST(Harness, finds_writes_to_padding_guards_and_inputs) {

@@ -16,13 +16,20 @@ namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
 namespace arch {
 
-namespace detail {
-
+/// Zeros in device memory, in the order of a stream: a cudaStream_t (cudaMemsetAsync), or an
+/// emulator::Machine*. Errors: the runtime's.
 #if defined(TILEWRIGHT_EMULATE)
 inline Status fill_with_zeros(void* pointer, size_t bytes, void*) {
   memset(pointer, 0, bytes);
   return {};
 }
+#else
+Status fill_with_zeros(void* pointer, size_t bytes, void* stream);
+#endif
+
+namespace detail {
+
+#if defined(TILEWRIGHT_EMULATE)
 inline Expected<void*> allocate(size_t bytes, bool zeroed, void* stream) {
   return emulator::allocate(static_cast<emulator::Machine*>(stream), bytes, zeroed);
 }
@@ -30,8 +37,7 @@ inline void release(void* pointer, void* stream) {
   emulator::release(static_cast<emulator::Machine*>(stream), pointer);
 }
 #else
-/// cudaMemsetAsync, cudaMallocAsync and cudaFreeAsync.
-Status fill_with_zeros(void* pointer, size_t bytes, void* stream);
+/// cudaMallocAsync and cudaFreeAsync.
 Expected<void*> allocate(size_t bytes, bool zeroed, void* stream);
 void release(void* pointer, void* stream);
 #endif
@@ -72,7 +78,7 @@ class StreamMemory {
     return data_ != nullptr && bytes <= bytes_ && stream == stream_;
   }
   /// Fills it with zeros, in the stream's order.
-  Status zero() { return detail::fill_with_zeros(data_, bytes_, stream_); }
+  Status zero() { return fill_with_zeros(data_, bytes_, stream_); }
 
   template <class T>
   T* as() const {

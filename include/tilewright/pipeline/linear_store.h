@@ -9,8 +9,12 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tilewright/arch/convert.h"
+#include "tilewright/arch/named_barrier.h"
+#include "tilewright/arch/warp.h"
 #include "tilewright/arch/wgmma.h"
 #include "tilewright/layout/tensor.h"
+#include "tilewright/numeric/dtype.h"
 #include "tilewright/pipeline/convert.h"
 #include "tilewright/pipeline/descriptor.h"
 #include "tilewright/pipeline/slab_store.h"
@@ -29,12 +33,33 @@ struct LinearFactors {
 
 inline namespace TILEWRIGHT_MODE {
 
-/// What a linear_store does besides: nothing. Or else (ShiftedLinear is one), as a part of the kernel
-/// parameter: factors(alpha, batch).apply(result, row, column) in place of alpha * result where the bound
-/// object is told so; source(data, index) for an element of a C of another type, reads_source,
-/// same_source<T>().
+/// What a linear_store does besides: nothing. Or else, as a part of the kernel parameter,
+///   replaces_alpha (ShiftedLinear)  any(): whether factors(alpha, batch).apply(result, row, column) stands
+///                                   in place of alpha * result
+///   reads_source                    source(data, index): an element of a C of another type; same_source<T>()
+///   finishes (FusedExtra)           Thread<Held, Count>, one thread's part, changes slabs of Count values
+///                                   before they are stored, and may store slabs of its own where
+///                                   stores_slabs says so; with_narrow<T>(body) calls body(f), where f makes
+///                                   the bits of two neighbours, for elements of 8 and 16 bits
 struct NoExtra {
-  static constexpr bool reads_source = false;
+  static constexpr bool replaces_alpha = false, reads_source = false, finishes = false;
+};
+
+/// For an Extra: a source of f16, bf16 or f32 elements whatever those of C are.
+struct AnySource {
+  static constexpr bool reads_source = true;
+  DType source_type = DType::f32;
+
+  template <class T>
+  bool same_source() const {
+    return source_type == dtype_of<T>;
+  }
+  /// Element number `index`.
+  TILEWRIGHT_DEVICE float source(const void* data, int64_t index) const {
+    if (source_type == DType::f32) return static_cast<const float*>(data)[index];
+    const uint32_t half = static_cast<const uint16_t*>(data)[index];
+    return source_type == DType::f16 ? arch::unpack_f16x2(half).lo : arch::unpack_bf16x2(half).lo;
+  }
 };
 
 template <class D, class T, class Extra = NoExtra>
@@ -47,6 +72,23 @@ struct NoSlabs {
   static constexpr int kSlabsOfPart = 1, kWordsOfSlab = 1;
   TILEWRIGHT_DEVICE explicit NoSlabs(std::byte*) {}
   TILEWRIGHT_DEVICE void finish() const {}
+};
+
+/// A thread's first element of a slab: its place in C, and what exists from there on.
+struct SlabPlace {
+  uint32_t row = 0, column = 0, batch = 0;
+  int32_t rows_left = 0, columns_left = 0;
+};
+
+/// An Extra that does not finish has no state in a thread.
+template <class Extra, class Held, int Count, bool Finishes = Extra::finishes>
+struct ExtraThread {
+  struct Prefetched {};
+  TILEWRIGHT_DEVICE explicit ExtraThread(const Extra&) {}
+};
+template <class Extra, class Held, int Count>
+struct ExtraThread<Extra, Held, Count, true> : Extra::template Thread<Held, Count> {
+  TILEWRIGHT_DEVICE explicit ExtraThread(const Extra& extra) : Extra::template Thread<Held, Count>(extra) {}
 };
 
 /// Only what wgmma leaves in registers is stored by TMA.
@@ -75,31 +117,49 @@ class BoundLinear {
   static constexpr int kElementsOfSlab = kPartSize / Slabs::kSlabsOfPart;
   static constexpr int kSlabs = Accumulator::kSize / kElementsOfSlab;
   static constexpr int kWords = Slabs::kWordsOfSlab;
+  using Thread = ExtraThread<Extra, Held, kElementsOfSlab>;
+  using Prefetched = typename Thread::Prefetched;
 
  public:
   static constexpr int pieces = 0, packed_registers = 1;
 
   TILEWRIGHT_DEVICE BoundLinear(const Epilogue& epilogue, std::byte* scratch)
-      : epilogue_(epilogue), slabs_(scratch) {
-    if constexpr (!std::is_same_v<Extra, NoExtra>) extra_factors_ = epilogue.extra_.any();
+      : epilogue_(epilogue), thread_(epilogue.extra_), slabs_(scratch) {
+    if constexpr (Extra::replaces_alpha) extra_factors_ = epilogue.extra_.any();
     const LinearFactors& f = epilogue.factors_;
     alpha_ = convert_to<Type>(f.alpha);
     beta_ = convert_to<Type>(f.beta);
     if (f.alpha_device != nullptr) alpha_ = scale(alpha_, convert_to<Type>(*f.alpha_device));
     if (f.beta_device != nullptr) beta_ = scale(beta_, convert_to<Type>(*f.beta_device));
+    if constexpr (Extra::finishes) alpha_ = thread_.alpha(alpha_);
   }
 
   TILEWRIGHT_DEVICE void pack(Accumulator& accumulator, schedule::TileCoord tile) {
     Value results[Accumulator::kSize];
     accumulator.for_each_result([&](int i, Coord, const Value& value) { results[i] = value; });
-    store_slabs<0>(results, tile);
+    Prefetched ahead{};
+    if constexpr (Extra::finishes) thread_.prefetch(place_of<0>(tile), ahead);
+    if constexpr (kMayStagger) {
+      const bool staggers = first_tile_ && epilogue_.extra_.ops.stagger;
+      first_tile_ = false;
+      if (staggers && second_warpgroup()) Stagger::sync();
+      store_slabs<0>(results, tile, ahead);
+      if (staggers && !second_warpgroup()) Stagger::arrive();
+    } else {
+      store_slabs<0>(results, tile, ahead);
+    }
   }
 
   template <int Piece>
   TILEWRIGHT_DEVICE void store(schedule::TileCoord) {}
 
   TILEWRIGHT_DEVICE void finish() const {
-    if (epilogue_.bulk_) slabs_.finish();
+    bool bulk = epilogue_.bulk_;
+    if constexpr (Extra::finishes) {
+      bulk = bulk || epilogue_.extra_.stores_slabs;
+      thread_.finish();
+    }
+    if (bulk) slabs_.finish();
   }
 
  private:
@@ -108,36 +168,66 @@ class BoundLinear {
     T left, right;
   };
 
-  /// Slabs from the Slab-th on.
+  /// Slabs from the Slab-th on. ahead: what was loaded for it.
   template <int Slab>
-  TILEWRIGHT_DEVICE void store_slabs(const Value (&results)[Accumulator::kSize], schedule::TileCoord tile) {
+  TILEWRIGHT_DEVICE void store_slabs(const Value (&results)[Accumulator::kSize], schedule::TileCoord tile,
+                                     const Prefetched& ahead) {
     if constexpr (Slab < kSlabs) {
       constexpr int kFirst = Slab * kElementsOfSlab;
-      point_at(tile, Held::first(kFirst / kPartSize), Held::across(kFirst % kPartSize));
+      point_at<Slab>(tile);
       Type values[kElementsOfSlab];
       TILEWRIGHT_UNROLL
-      for (int i = 0; i < kElementsOfSlab; ++i)
-        values[i] = alpha_ == Type{} ? Type{} : scale(alpha_, convert_to<Type>(results[kFirst + i]));
-      if constexpr (!std::is_same_v<Extra, NoExtra>) {
+      for (int i = 0; i < kElementsOfSlab; ++i) values[i] = convert_to<Type>(results[kFirst + i]);
+      scale_by_alpha(values);
+      if constexpr (Extra::replaces_alpha) {
         if (extra_factors_) {
           const auto factors = epilogue_.extra_.factors(alpha_, tile.batch);
           for_each_element([&](int i, uint32_t down, uint32_t across) {
-            values[i] = factors.apply(results[kFirst + i], row_ + down, column_ + across);
+            values[i] = factors.apply(results[kFirst + i], at_.row + down, at_.column + across);
           });
         }
       }
       if (beta_ != Type{}) add_source(values);
+      // What the slab after this one needs is under way meanwhile.
+      Prefetched next{};
+      if constexpr (Extra::finishes) {
+        if constexpr (Slab + 1 < kSlabs) thread_.prefetch(place_of<Slab + 1>(tile), next);
+        thread_.apply(values, at_, ahead, [&](const SlabTarget& target, const uint32_t(&words)[kWords]) {
+          slabs_.template store<Slab / Slabs::kSlabsOfPart, Slab % Slabs::kSlabsOfPart, 0>(target, words,
+                                                                                           tile);
+        });
+      }
       if constexpr (has_slabs_v<D>) {
+        uint32_t words[kWords];
+        pack_words(values, words);
         if (epilogue_.bulk_) {
-          store_bulk<Slab>(values, tile);
+          slabs_.template store<Slab / Slabs::kSlabsOfPart, Slab % Slabs::kSlabsOfPart, 0>(epilogue_.target_,
+                                                                                           words, tile);
         } else {
-          store_direct(values);
+          store_direct([&](int i) { return unpack_words(words, i); });
         }
       } else {
-        store_direct(values);
+        store_direct([&](int i) { return Pair{convert_to<T>(values[i]), convert_to<T>(values[i + 1])}; });
       }
-      store_slabs<Slab + 1>(results, tile);
+      store_slabs<Slab + 1>(results, tile, next);
     }
+  }
+
+  /// Two warpgroups that finish their tiles together leave the tensor cores idle meanwhile. So once, on its
+  /// first tile, the second one waits for the first: as the MMAs of either run twice as fast while the other
+  /// has none, they stay apart by what the first has gained then (up to the stages of the ring, as long as
+  /// loads keep up), and the epilogue of one runs under the MMAs of the other.
+  static constexpr bool kMayStagger = Extra::finishes && Held::threads == 256;
+  using Stagger = arch::NamedBarrier<3, 256>;
+  TILEWRIGHT_DEVICE static bool second_warpgroup() { return arch::warp_index() >= 4; }
+
+  TILEWRIGHT_DEVICE void scale_by_alpha(Type (&values)[kElementsOfSlab]) const {
+    // The instructions of an Extra that finishes are what binds: none for the usual factor.
+    if constexpr (Extra::finishes) {
+      if (alpha_ == Type{1}) return;
+    }
+    TILEWRIGHT_UNROLL
+    for (Type& value : values) value = alpha_ == Type{} ? Type{} : scale(alpha_, value);
   }
 
   /// What wgmma computes is stored row by row.
@@ -149,18 +239,29 @@ class BoundLinear {
     }
   }
 
-  /// The thread's first element of a slab, and what exists from there on.
-  TILEWRIGHT_DEVICE void point_at(schedule::TileCoord tile, Coord part, uint32_t across) {
+  /// The thread's first element of a slab.
+  template <int Slab>
+  TILEWRIGHT_DEVICE SlabPlace place_of(schedule::TileCoord tile) const {
+    constexpr int kFirst = Slab * kElementsOfSlab;
+    Coord part = Held::first(kFirst / kPartSize);
     arch::fence_operand(part.m);  // offsets are worked out here, not kept around the K loop
     arch::fence_operand(part.n);
-    const uint32_t row = tile.m * static_cast<uint32_t>(size_of_v_m<D>) + part.m;
-    const uint32_t column = tile.n * static_cast<uint32_t>(size_of_v_n<D>) + part.n + across;
-    row_ = row, column_ = column;
-    rows_left_ = static_cast<int32_t>(epilogue_.target_.rows - row);
-    columns_left_ = static_cast<int32_t>(epilogue_.target_.columns - column);
+    SlabPlace at;
+    at.row = tile.m * static_cast<uint32_t>(size_of_v_m<D>) + part.m;
+    at.column = tile.n * static_cast<uint32_t>(size_of_v_n<D>) + part.n + Held::across(kFirst % kPartSize);
+    at.batch = tile.batch;
+    at.rows_left = static_cast<int32_t>(epilogue_.target_.rows - at.row);
+    at.columns_left = static_cast<int32_t>(epilogue_.target_.columns - at.column);
+    return at;
+  }
+
+  template <int Slab>
+  TILEWRIGHT_DEVICE void point_at(schedule::TileCoord tile) {
+    at_ = place_of<Slab>(tile);
     const auto offset = [&](const detail::StridedMatrix& m) {
-      return static_cast<int64_t>(tile.batch) * m.batch_stride + static_cast<int64_t>(row) * m.row_stride +
-             static_cast<int64_t>(column) * column_stride(m);
+      return static_cast<int64_t>(tile.batch) * m.batch_stride +
+             static_cast<int64_t>(at_.row) * m.row_stride +
+             static_cast<int64_t>(at_.column) * column_stride(m);
     };
     to_ = offset(epilogue_.to_);
     from_ = offset(epilogue_.from_);
@@ -187,7 +288,7 @@ class BoundLinear {
     const int64_t ld = epilogue_.from_.row_stride;
     if (epilogue_.from_.pairs) {
       for_each_pair([&](int i, int32_t down, int32_t across) {
-        if (down >= rows_left_ || across + 1 >= columns_left_) return add_one(values[i], from, i);
+        if (down >= at_.rows_left || across + 1 >= at_.columns_left) return add_one(values[i], from, i);
         const Pair both = *reinterpret_cast<const Pair*>(from + down * ld + across);
         values[i] = scale_add(beta_, convert_to<Type>(both.left), values[i]);
         values[i + 1] = scale_add(beta_, convert_to<Type>(both.right), values[i + 1]);
@@ -208,34 +309,56 @@ class BoundLinear {
     }
   }
   TILEWRIGHT_DEVICE bool exists(int i) const {
-    return static_cast<int32_t>(Held::down(i)) < rows_left_ &&
-           static_cast<int32_t>(Held::across(i)) < columns_left_;
+    return static_cast<int32_t>(Held::down(i)) < at_.rows_left &&
+           static_cast<int32_t>(Held::across(i)) < at_.columns_left;
   }
 
-  template <int Slab>
-  TILEWRIGHT_DEVICE void store_bulk(const Type (&values)[kElementsOfSlab], schedule::TileCoord tile) {
-    uint32_t words[kWords];
-    TILEWRIGHT_UNROLL
-    for (int i = 0; i < kElementsOfSlab; i += 2) {
-      if constexpr (sizeof(T) == 2) {
-        words[i / 2] = pack_pair<T>(values[i], values[i + 1]);
-      } else {
-        words[i] = bits_of(convert_to<T>(values[i]));
-        words[i + 1] = bits_of(convert_to<T>(values[i + 1]));
-      }
+  /// The elements of a slab as they are stored, neighbours in a word.
+  TILEWRIGHT_DEVICE void pack_words(const Type (&values)[kElementsOfSlab], uint32_t (&words)[kWords]) const {
+    if constexpr (sizeof(T) == 4) {
+      TILEWRIGHT_UNROLL
+      for (int i = 0; i < kElementsOfSlab; ++i) words[i] = bits_of(convert_to<T>(values[i]));
+    } else {
+      with_narrow([&](auto&& narrow) {
+        constexpr int kPairsOfWord = 2 / static_cast<int>(sizeof(T));
+        TILEWRIGHT_UNROLL
+        for (int w = 0; w < kWords; ++w) {
+          const int i = 2 * kPairsOfWord * w;
+          words[w] = narrow(values[i], values[i + 1]);
+          if constexpr (kPairsOfWord == 2) words[w] |= narrow(values[i + 2], values[i + 3]) << 16;
+        }
+      });
     }
-    slabs_.template store<Slab / Slabs::kSlabsOfPart, Slab % Slabs::kSlabsOfPart, 0>(epilogue_.target_, words,
-                                                                                     tile);
+  }
+  template <class Body>
+  TILEWRIGHT_DEVICE void with_narrow(Body&& body) const {
+    if constexpr (Extra::finishes) {
+      epilogue_.extra_.template with_narrow<T>(body);
+    } else {
+      body([](const Type& left, const Type& right) { return pack_pair<T>(left, right); });
+    }
+  }
+  /// Elements i and i + 1.
+  TILEWRIGHT_DEVICE static Pair unpack_words(const uint32_t (&words)[kWords], int i) {
+    if constexpr (sizeof(T) == 4) {
+      return {from_bits<T>(words[i]), from_bits<T>(words[i + 1])};
+    } else {
+      constexpr int kBits = 8 * static_cast<int>(sizeof(T)), kOfWord = 4 / static_cast<int>(sizeof(T));
+      const uint32_t pair = words[i / kOfWord] >> kBits * (i % kOfWord);
+      return {from_bits<T>(pair), from_bits<T>(pair >> kBits)};
+    }
   }
 
-  TILEWRIGHT_DEVICE void store_direct(const Type (&values)[kElementsOfSlab]) const {
+  /// pair_of(i): elements i and i + 1.
+  template <class PairOf>
+  TILEWRIGHT_DEVICE void store_direct(PairOf&& pair_of) const {
     T* const to = static_cast<T*>(epilogue_.to_.data) + to_;
     const int64_t ld = epilogue_.to_.row_stride, step = column_stride(epilogue_.to_);
     for_each_pair([&](int i, int32_t down, int32_t across) {
-      if (down >= rows_left_ || across >= columns_left_) return;
+      if (down >= at_.rows_left || across >= at_.columns_left) return;
       T* const at = to + down * ld + across * step;
-      const Pair both{convert_to<T>(values[i]), convert_to<T>(values[i + 1])};
-      const bool two = across + 1 < columns_left_;
+      const Pair both = pair_of(i);
+      const bool two = across + 1 < at_.columns_left;
       if (two && epilogue_.to_.pairs) {
         *reinterpret_cast<Pair*>(at) = both;
       } else {
@@ -247,16 +370,17 @@ class BoundLinear {
 
   const Epilogue& epilogue_;
   bool extra_factors_ = false;
+  bool first_tile_ = true;
+  [[no_unique_address]] Thread thread_;
   Slabs slabs_;
   Type alpha_, beta_;
-  uint32_t row_ = 0, column_ = 0;  // of the thread's first element of a slab
-  int32_t rows_left_ = 0, columns_left_ = 0;
+  SlabPlace at_;
   int64_t to_ = 0, from_ = 0;  // elements from the first one of C and of the source
 };
 
 }  // namespace impl
 
-/// C = alpha * result + beta * source, of 16- or 32-bit elements (or double). A kernel parameter
+/// C = alpha * result + beta * source, of elements of 8 to 32 bits (or double). A kernel parameter
 /// (TILEWRIGHT_GRID_CONSTANT: it may hold a TMA descriptor), made by make_linear_store(). Floating-point
 /// results are scaled in FP32, integer ones in double: exact for integer factors as long as products stay
 /// below 2^53.
@@ -299,8 +423,9 @@ auto make_linear_store(const Tensor<T, Order, Rank, Ld>& c, const Source& source
                        const LinearFactors& factors, bool bulk = true, const Extra& extra = {}) {
   static_assert(path_of_v<D> == path::wgmma || path_of_v<D> == path::mma_sync,
                 "linear_store stores what wgmma and mma_sync leave in registers");
-  static_assert(sizeof(T) == 2 || sizeof(T) == 4 || (sizeof(T) == 8 && !impl::has_slabs_v<D>),
-                "linear_store stores elements of 16 or 32 bits, and doubles");
+  static_assert(sizeof(T) == 2 || sizeof(T) == 4 || (sizeof(T) == 1 && Extra::finishes) ||
+                    (sizeof(T) == 8 && !impl::has_slabs_v<D>),
+                "linear_store stores elements of 16 or 32 bits, and doubles; a fused store bytes too");
   static_assert(Order == row_major || !impl::has_slabs_v<D>,
                 "linear_store stores what wgmma computes row-major");
   static_assert(std::is_same_v<typename Source::value_type, T> && Source::order == Order,

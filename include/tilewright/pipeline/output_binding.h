@@ -13,11 +13,13 @@ struct SlabPlan {
   uint32_t columns = 8, width = 16, bytes = 0;  // width: bytes of a row, that of the swizzle
 };
 
-/// part_n: columns of one wgmma. The widest slab whose rows divide it.
+/// part_n: columns of one wgmma. The widest slab whose rows divide it; of bytes at most 64, so that a thread
+/// has no more elements of a slab than it has of 16-bit ones.
 constexpr SlabPlan slab_plan(int part_n, size_t element_bytes) {
   const auto size = static_cast<uint32_t>(element_bytes);
   SlabPlan p;
   p.width = tiles::detail::widest_slab(static_cast<uint32_t>(part_n) * size);
+  if (size == 1 && p.width > 64) p.width = 64;
   p.columns = p.width / size;
   p.bytes = 16 * p.width;
   return p;

@@ -3,12 +3,11 @@
 
 #include <cstdint>
 
-#include "tilewright/arch/convert.h"
 #include "tilewright/arch/math.h"
 #include "tilewright/arch/warp.h"
 #include "tilewright/layout/tensor_shape.h"
 #include "tilewright/mainloop/dequantise_params.h"
-#include "tilewright/numeric/dtype.h"
+#include "tilewright/pipeline/linear_store.h"
 #include "tilewright/schedule/tile_schedule.h"
 
 namespace tilewright::blas {
@@ -63,24 +62,12 @@ class ShiftFactors {
 };
 
 /// For make_linear_store(): shifts, and a C that is f16, bf16 or f32 whatever D is.
-struct ShiftedLinear {
+struct ShiftedLinear : AnySource {
+  static constexpr bool replaces_alpha = true, finishes = false;
   kernels::ProductShifts shifts;
-  DType source_type = DType::f32;
-
-  static constexpr bool reads_source = true;
-  template <class T>
-  bool same_source() const {
-    return source_type == dtype_of<T>;
-  }
 
   TILEWRIGHT_DEVICE bool any() const { return any_shift(shifts); }
   TILEWRIGHT_DEVICE ShiftFactors factors(float alpha, uint32_t batch) const { return {shifts, alpha, batch}; }
-  /// Element number `index` of C.
-  TILEWRIGHT_DEVICE float source(const void* data, int64_t index) const {
-    if (source_type == DType::f32) return static_cast<const float*>(data)[index];
-    const uint32_t half = static_cast<const uint16_t*>(data)[index];
-    return source_type == DType::f16 ? arch::unpack_f16x2(half).lo : arch::unpack_bf16x2(half).lo;
-  }
 };
 
 /// For make_store_through_smem(): alpha * result * 2^(shifts).

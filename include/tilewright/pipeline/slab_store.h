@@ -119,6 +119,13 @@ class SlabStore {
         const uint32_t at = lane % 16 * kPlan.width + strip * 32 + lane / 16 * 16;
         arch::stmatrix_x4(buffer + (at ^ ((at >> 3) & kMask)), matrices);
       }
+    } else if constexpr (sizeof(T) == 1) {
+      TILEWRIGHT_UNROLL
+      for (uint32_t i = 0; i < kPlan.columns / 4; ++i) {  // 8-column block i / 2, row half i % 2
+        const uint32_t at = (lane / 4 + 8 * (i % 2)) * kPlan.width + (i / 2) * 8 + lane % 4 * 2;
+        arch::store_shared(buffer + (at ^ ((at >> 3) & kMask)),
+                           static_cast<uint16_t>(packed[First + i / 2] >> 16 * (i % 2)));
+      }
     } else {
       struct alignas(8) Words {
         uint32_t x, y;
