@@ -2,7 +2,11 @@
 #pragma once
 
 #include "tilewright/layout/tensor.h"
+#include "tilewright/pipeline/block_copy.h"
+#include "tilewright/pipeline/block_execute.h"
+#include "tilewright/pipeline/block_storage.h"
 #include "tilewright/pipeline/descriptor.h"
+#include "tilewright/pipeline/functors.h"
 #include "tilewright/pipeline/kernel_names.h"
 #include "tilewright/pipeline/launch.h"
 #include "tilewright/pipeline/linear_store.h"

@@ -20,6 +20,14 @@ class SharedStorageCalculator {
                                                                uint32_t count) const {
     return add(alignment, element_bytes * count);
   }
+  /// A tile of elements of `element_bytes` in a layout, which may ask for more alignment.
+  template <class Layout>
+  requires requires(const Layout& l) { l.cosize(); }
+  TILEWRIGHT_HOST_DEVICE constexpr SharedStorageCalculator add(uint32_t alignment, uint32_t element_bytes,
+                                                               const Layout& layout) const {
+    return add(alignment > Layout::alignment ? alignment : Layout::alignment,
+               element_bytes * layout.cosize());
+  }
   /// Bytes so far.
   TILEWRIGHT_HOST_DEVICE constexpr uint32_t get() const { return bytes_; }
 

@@ -221,6 +221,9 @@ constexpr Facts effective_facts() {
 
 template <class D, class A, class B>
 struct CheckPipeline {
+  static_assert(facts_of_v<D>.with_pipeline,
+                "suggest_pipeline needs WithPipeline() in the descriptor; without it D().execute(...) "
+                "multiplies what lies in shared memory");
   static constexpr path promised = path_of_v<D>;
   static constexpr bool too_large =
       detail::is_rule(first_broken_rule(path::wgmma, facts_of_v<D>), "wgmma.stage");
