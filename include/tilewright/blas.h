@@ -12,3 +12,4 @@
 #include "tilewright/pipeline/linear_store.h"
 #include "tilewright/pipeline/store_through_smem.h"
 #include "tilewright/pipeline/suggest_pipeline.h"
+#include "tilewright/pipeline/suggest_schedule.h"
