@@ -449,6 +449,47 @@ TEST_F(BlockKernels, two_products_in_a_block) {
   check_fused<decltype(Common() + Size<30, 21, 16>()), decltype(Common() + Size<30, 17, 21>())>();
 }
 
+// ---- a layout of one's own: A A^T from one buffer whose columns are rotated in every row
+
+template <int Rows, int Columns>
+struct Rotated {
+  static constexpr int rows = Rows, columns = Columns;
+  static TILEWRIGHT_HOST_DEVICE constexpr uint32_t cosize() { return Rows * Columns; }
+  TILEWRIGHT_HOST_DEVICE constexpr int64_t offset(uint32_t row, uint32_t column) const {
+    return row * static_cast<uint32_t>(Columns) + (column + row) % static_cast<uint32_t>(Columns);
+  }
+};
+
+template <class BLAS>
+TILEWRIGHT_GLOBAL void TILEWRIGHT_LAUNCH_BOUNDS(BLAS::max_threads_per_block)
+    rotated_kernel(const f16* a, float* c) {
+  TILEWRIGHT_SHARED(smem, 128);
+  const Rotated<BLAS::a_shape.rows, BLAS::a_shape.columns> layout_a;
+  const Rotated<BLAS::c_shape.rows, BLAS::c_shape.columns> layout_c;
+  auto [smem_a, smem_c] = shared_memory::slice<f16, float>(smem, 16, layout_a, 16, layout_c);
+  auto tile_a = make_tensor(smem_a, layout_a);
+  auto tile_c = make_tensor(smem_c, layout_c);
+  copy<BLAS, 16>(make_tensor(a, BLAS::get_layout_gmem_a()), tile_a);
+  copy_wait();
+  BLAS().execute(1.0f, tile_a, transpose_view(tile_a), 0.0f, tile_c);
+  __syncthreads();
+  copy<BLAS, 16>(tile_c, make_tensor(c, BLAS::get_layout_gmem_c()));
+}
+
+TEST_F(BlockKernels, layouts_of_ones_own) {
+  using BLAS = decltype(Size<32, 32, 24>() + Precision<f16, f16, float>() + BlockDim<64>() + SM<900>());
+  Filled<f16, row_major> a(32, 24, 1, false, "A");
+  Filled<float, row_major> c(32, 32, 3, true, "C");
+  run(rotated_kernel<BLAS>, one_block(64, 2 * 32 * 24 + 4 * 32 * 32), static_cast<const f16*>(a.data()),
+      c.data());
+  for (int64_t r = 0; r < 32; ++r) {
+    for (int64_t j = 0; j < 32; ++j) {
+      ASSERT_EQ(c.at(r, j, 0), product([&](int64_t i) { return value_of(a.at(r, i, 0)); },
+                                       [&](int64_t i) { return value_of(a.at(j, i, 0)); }, 24));
+    }
+  }
+}
+
 // ---- rows of tiles, and arithmetic of one thread
 
 template <class BLAS, class A, class B, class C>

@@ -1,5 +1,8 @@
 // Products of one block, of any extents, into registers and into shared memory.
 #include "tests/pipeline/block_case.h"
+#if defined(TILEWRIGHT_EMULATE)
+#  include "tests/pipeline/under_schedules.h"
+#endif
 
 namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
@@ -56,6 +59,16 @@ TEST_F(BlockShapes, in_blocks_of_other_shapes) {
   check_block<D, Lie::plain>({40, 50, 40}, {96, 1, 1});
 #endif
 }
+
+#if defined(TILEWRIGHT_EMULATE)
+TEST_F(BlockShapes, under_every_schedule) {
+  under_schedules([] {
+    check_block<InBlock<f16, f16, float, 32, 16, 16, 64>, Lie::suggested>({.m = 40, .n = 20, .k = 40});
+    check_block<InBlock<float, float, float, 32, 32, 8, 64>, Lie::suggested, Into::memory>(
+        {.m = 40, .n = 20, .k = 7, .alpha = 2, .beta = 3});
+  });
+}
+#endif
 
 }  // namespace
 }  // namespace pipeline_tests

@@ -1,5 +1,5 @@
-// Tiles whose extents are known at compile time, as values: layouts, tensors made of them, and views of
-// tensors. Nothing is owned, nothing is accessed here.
+// Tiles whose extents are known at compile time, as values: tensors made of layouts, and views of tensors.
+// Nothing is owned, nothing is accessed here.
 #pragma once
 
 #include <cstdint>
@@ -8,65 +8,9 @@
 
 #include "tilewright/config.h"
 #include "tilewright/layout/tensor.h"
+#include "tilewright/layout/tile_layout.h"
 
 namespace tilewright::blas {
-
-/// Rows x Columns elements, rows (row_major) or columns (col_major) of them leading_dimension() apart.
-/// StaticLd: where it is known at compile time, else 0. Shared: in shared memory.
-template <int Rows, int Columns, arrangement Order, int64_t StaticLd, bool Shared>
-class MatrixLayout {
- public:
-  static constexpr int rows = Rows, columns = Columns;
-  static constexpr arrangement order = Order;
-  static constexpr bool is_shared = Shared;
-  static constexpr int64_t packed_leading_dimension = Order == row_major ? Columns : Rows;
-  static constexpr uint32_t alignment = 1;  // bytes, beside that of an element
-  static_assert(StaticLd == 0 || StaticLd >= packed_leading_dimension,
-                "the leading dimension is below the row (row_major) or column (col_major) of the tile");
-
-  TILEWRIGHT_HOST_DEVICE constexpr explicit MatrixLayout(int64_t ld = StaticLd) : ld_(ld) {}
-
-  TILEWRIGHT_HOST_DEVICE constexpr int64_t leading_dimension() const {
-    return StaticLd != 0 ? StaticLd : ld_;
-  }
-  TILEWRIGHT_HOST_DEVICE constexpr int64_t row_stride() const {
-    return Order == row_major ? leading_dimension() : 1;
-  }
-  TILEWRIGHT_HOST_DEVICE constexpr int64_t column_stride() const {
-    return Order == row_major ? 1 : leading_dimension();
-  }
-  /// Elements, and elements from the first to one past the last.
-  static TILEWRIGHT_HOST_DEVICE constexpr uint32_t size() { return static_cast<uint32_t>(Rows * Columns); }
-  TILEWRIGHT_HOST_DEVICE constexpr uint32_t cosize() const {
-    return static_cast<uint32_t>((Rows - 1) * row_stride() + (Columns - 1) * column_stride() + 1);
-  }
-  /// Elements between two such matrices of a batch.
-  TILEWRIGHT_HOST_DEVICE constexpr int64_t batch_stride() const {
-    return leading_dimension() * (Order == row_major ? Rows : Columns);
-  }
-
- private:
-  int64_t ld_;
-};
-
-/// Count matrices of one layout, one behind the other.
-template <class Layout, int Count>
-class BatchedLayout {
- public:
-  static constexpr int count = Count;
-  static constexpr uint32_t alignment = Layout::alignment;
-
-  TILEWRIGHT_HOST_DEVICE constexpr explicit BatchedLayout(Layout of_one) : of_one_(of_one) {}
-
-  TILEWRIGHT_HOST_DEVICE constexpr const Layout& of_one() const { return of_one_; }
-  static TILEWRIGHT_HOST_DEVICE constexpr uint32_t size() { return Count * Layout::size(); }
-  TILEWRIGHT_HOST_DEVICE constexpr uint32_t cosize() const {
-    return static_cast<uint32_t>((Count - 1) * of_one_.batch_stride()) + of_one_.cosize();
-  }
-
- private:
-  Layout of_one_;
-};
 
 /// A tile in shared memory, which asynchronous copies can write.
 template <class T, int M, int N, bool UnitRowStride, bool UnitColumnStride>
@@ -75,6 +19,49 @@ class SharedTile : public TileView<T, M, N, UnitRowStride, UnitColumnStride> {
   static constexpr bool is_shared = true;
   using TileView<T, M, N, UnitRowStride, UnitColumnStride>::TileView;
 };
+
+/// A tile in a layout of any kind.
+template <class T, AnyLayout Layout>
+class LayoutView {
+ public:
+  using element_type = T;
+  using value_type = std::remove_const_t<T>;
+  using layout_type = Layout;
+  static constexpr int tile_rows = Layout::rows, tile_columns = Layout::columns;
+  static constexpr bool contiguous_rows = detail::says_contiguous_rows<Layout>(),
+                        contiguous_columns = detail::says_contiguous_columns<Layout>();
+  static constexpr bool is_shared = detail::is_shared_v<Layout>;
+
+  TILEWRIGHT_HOST_DEVICE constexpr LayoutView(T* data, const Layout& layout) : data_(data), layout_(layout) {}
+
+  TILEWRIGHT_HOST_DEVICE constexpr T* data() const { return data_; }
+  TILEWRIGHT_HOST_DEVICE constexpr const Layout& layout() const { return layout_; }
+  static TILEWRIGHT_HOST_DEVICE constexpr uint32_t rows() { return static_cast<uint32_t>(tile_rows); }
+  static TILEWRIGHT_HOST_DEVICE constexpr uint32_t columns() { return static_cast<uint32_t>(tile_columns); }
+  TILEWRIGHT_HOST_DEVICE constexpr T& operator()(int64_t row, int64_t column) const {
+    return data_[layout_.offset(static_cast<uint32_t>(row), static_cast<uint32_t>(column))];
+  }
+
+ private:
+  T* data_;
+  [[no_unique_address]] Layout layout_;
+};
+
+namespace detail {
+
+template <class T>
+struct IsLayoutView : std::false_type {};
+template <class T, class Layout>
+struct IsLayoutView<LayoutView<T, Layout>> : std::true_type {};
+
+}  // namespace detail
+
+template <class T>
+concept AnyLayoutView = detail::IsLayoutView<std::remove_cvref_t<T>>::value;
+
+/// A tile whose elements have addresses.
+template <class T>
+concept AnyTile = AnyTileView<T> || AnyLayoutView<T>;
 
 /// Several tiles of one layout, one behind the other: get_batch() gives one.
 template <class T, class Layout, int Count>
@@ -119,6 +106,16 @@ TILEWRIGHT_HOST_DEVICE constexpr auto make_tensor(
 template <class T, class Layout, int Count>
 TILEWRIGHT_HOST_DEVICE constexpr auto make_tensor(T* data, const BatchedLayout<Layout, Count>& layout) {
   return TileBatch<T, Layout, Count>(data, layout.of_one());
+}
+
+/// The tile at `data` of a layout of any kind: of suggest_layout_smem_a, or one's own.
+template <class T, AnyLayout Layout>
+TILEWRIGHT_HOST_DEVICE constexpr auto make_tensor(T* data, const Layout& layout) {
+  if constexpr (requires { Layout::element_bytes; }) {
+    static_assert(sizeof(T) == Layout::element_bytes,
+                  "a layout of suggest_layout_smem_a or _b is for elements of the descriptor's size");
+  }
+  return LayoutView<T, Layout>(data, layout);
 }
 
 /// One tile of several.
@@ -167,12 +164,16 @@ TILEWRIGHT_HOST_DEVICE constexpr auto slice(const TileLine<Matrix, M, N, AlongRo
 template <AnyTileView View>
 TILEWRIGHT_HOST_DEVICE constexpr auto transpose_view(const View& t) {
   using T = typename View::element_type;
-  constexpr bool kShared = requires { View::is_shared; };
   using Transposed = std::conditional_t<
-      kShared,
+      detail::is_shared_v<View>,
       SharedTile<T, View::tile_columns, View::tile_rows, View::contiguous_rows, View::contiguous_columns>,
       TileView<T, View::tile_columns, View::tile_rows, View::contiguous_rows, View::contiguous_columns>>;
   return Transposed(t.data(), t.columns(), t.rows(), t.column_stride(), t.row_stride());
+}
+
+template <class T, class Layout>
+TILEWRIGHT_HOST_DEVICE constexpr auto transpose_view(const LayoutView<T, Layout>& t) {
+  return LayoutView<T, TransposedLayout<Layout>>(t.data(), TransposedLayout<Layout>(t.layout()));
 }
 
 /// A tile that shows f(element) of another: it can be read only.
@@ -211,18 +212,5 @@ template <AnyTensor Matrix>
 TILEWRIGHT_HOST_DEVICE constexpr int64_t size(const Matrix& t) {
   return t.rows() * t.columns() * t.batches();
 }
-/// The same of a layout.
-template <class Layout>
-requires requires(const Layout& l) {
-  l.cosize();
-  Layout::alignment;
-}
-TILEWRIGHT_HOST_DEVICE constexpr uint32_t cosize(const Layout& layout) { return layout.cosize(); }
-template <class Layout>
-requires requires(const Layout& l) {
-  l.cosize();
-  Layout::alignment;
-}
-TILEWRIGHT_HOST_DEVICE constexpr uint32_t size(const Layout& layout) { return layout.size(); }
 
 }  // namespace tilewright::blas

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "tilewright/config.h"
-#include "tilewright/layout/tensor_shape.h"
+#include "tilewright/layout/block_tensor.h"
 #include "tilewright/mainloop/mma_sync_plan.h"
 
 namespace tilewright::tiles {
@@ -29,8 +29,10 @@ class PermutedLayout {
   static constexpr tiles::MmaSyncLayout layout = Layout;
   static constexpr bool rows_are_mn = RowsAreMn;
   /// Neighbours in a row are neighbours in memory, but for the permutation of whole 16 bytes.
-  static constexpr bool contiguous_rows = RowsAreMn != Layout.mn_major;
+  static constexpr bool contiguous_rows = RowsAreMn != Layout.mn_major, contiguous_columns = !contiguous_rows;
   static constexpr uint32_t alignment = 16;  // bytes
+  static constexpr uint32_t element_bytes = Layout.element_bytes;
+  static constexpr bool is_shared = true;
 
   static TILEWRIGHT_HOST_DEVICE constexpr uint32_t size() { return static_cast<uint32_t>(Rows * Columns); }
   static TILEWRIGHT_HOST_DEVICE constexpr uint32_t cosize() {
@@ -46,56 +48,24 @@ class PermutedLayout {
   }
 };
 
-/// A tile of such a layout.
-template <class T, class Layout>
-class PermutedView {
- public:
-  using element_type = T;
-  using value_type = std::remove_const_t<T>;
-  using layout_type = Layout;
-  static constexpr int tile_rows = Layout::rows, tile_columns = Layout::columns;
-  static constexpr bool contiguous_rows = Layout::contiguous_rows, contiguous_columns = !contiguous_rows;
-  static constexpr bool is_shared = true;
-  static_assert(sizeof(T) == Layout::layout.element_bytes,
-                "a layout of suggest_layout_smem_a or _b is for elements of the descriptor's size");
-
-  TILEWRIGHT_HOST_DEVICE constexpr explicit PermutedView(T* data) : data_(data) {}
-
-  TILEWRIGHT_HOST_DEVICE constexpr T* data() const { return data_; }
-  static TILEWRIGHT_HOST_DEVICE constexpr uint32_t rows() { return static_cast<uint32_t>(tile_rows); }
-  static TILEWRIGHT_HOST_DEVICE constexpr uint32_t columns() { return static_cast<uint32_t>(tile_columns); }
-  TILEWRIGHT_HOST_DEVICE constexpr T& operator()(int64_t row, int64_t column) const {
-    return data_[Layout::offset(static_cast<uint32_t>(row), static_cast<uint32_t>(column))];
-  }
-
- private:
-  T* data_;
-};
-
 namespace detail {
 
 template <class T>
 struct IsPermutedView : std::false_type {};
-template <class T, class Layout>
-struct IsPermutedView<PermutedView<T, Layout>> : std::true_type {};
+template <class T, int Rows, int Columns, tiles::MmaSyncLayout L, bool RowsAreMn>
+struct IsPermutedView<LayoutView<T, PermutedLayout<Rows, Columns, L, RowsAreMn>>> : std::true_type {};
 
 }  // namespace detail
 
 template <class T>
 concept AnyPermutedView = detail::IsPermutedView<std::remove_cvref_t<T>>::value;
 
-/// The tile at `data`, of 16 aligned bytes or more, in a layout of suggest_layout_smem_a or _b.
-template <class T, int Rows, int Columns, tiles::MmaSyncLayout L, bool RowsAreMn>
-TILEWRIGHT_HOST_DEVICE constexpr auto make_tensor(T* data,
-                                                  const PermutedLayout<Rows, Columns, L, RowsAreMn>&) {
-  return PermutedView<T, PermutedLayout<Rows, Columns, L, RowsAreMn>>(data);
-}
-
 /// Rows and columns exchanged; the elements stay where they are.
 template <class T, int Rows, int Columns, tiles::MmaSyncLayout L, bool RowsAreMn>
 TILEWRIGHT_HOST_DEVICE constexpr auto transpose_view(
-    const PermutedView<T, PermutedLayout<Rows, Columns, L, RowsAreMn>>& t) {
-  return PermutedView<T, PermutedLayout<Columns, Rows, L, !RowsAreMn>>(t.data());
+    const LayoutView<T, PermutedLayout<Rows, Columns, L, RowsAreMn>>& t) {
+  using Transposed = PermutedLayout<Columns, Rows, L, !RowsAreMn>;
+  return LayoutView<T, Transposed>(t.data(), Transposed());
 }
 
 }  // namespace tilewright::blas

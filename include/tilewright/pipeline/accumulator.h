@@ -12,8 +12,8 @@
 #include "tilewright/arch/index.h"
 #include "tilewright/arch/wgmma.h"
 #include "tilewright/config.h"
+#include "tilewright/layout/block_tensor.h"
 #include "tilewright/layout/tensor.h"
-#include "tilewright/mainloop/permuted_layout.h"
 #include "tilewright/pipeline/fragment.h"
 #include "tilewright/pipeline/misuse.h"
 
@@ -26,10 +26,6 @@ inline namespace TILEWRIGHT_MODE {
 
 template <class Handle>
 class TilePipeline;
-
-/// A tile whose elements have addresses.
-template <class T>
-concept AnyTile = AnyTileView<T> || AnyPermutedView<T>;
 
 /// One thread's share of a tile. Value: the descriptor's c_value_type. Not copyable: it is passed by
 /// reference and lives where the pipeline made it.

@@ -10,8 +10,6 @@
 #include "tilewright/arch/shared.h"
 #include "tilewright/config.h"
 #include "tilewright/layout/block_tensor.h"
-#include "tilewright/mainloop/permuted_layout.h"
-#include "tilewright/pipeline/accumulator.h"
 #include "tilewright/pipeline/convert.h"
 #include "tilewright/pipeline/descriptor.h"
 
@@ -26,8 +24,7 @@ class TileCopy {
   static constexpr bool kSameElements = is_same_element_v<typename From::value_type, T>;
   static constexpr bool kByRows = From::contiguous_rows && To::contiguous_rows;
   static constexpr bool kByColumns = !kByRows && From::contiguous_columns && To::contiguous_columns;
-  static constexpr bool kAsync = requires { To::is_shared; }
-  &&!requires { From::is_shared; };
+  static constexpr bool kAsync = detail::is_shared_v<To> && !detail::is_shared_v<From>;
   static constexpr uint32_t kSize = sizeof(T);
   static constexpr bool kInChunks = kSameElements && (kByRows || kByColumns) &&
                                     Bytes > static_cast<int>(kSize);

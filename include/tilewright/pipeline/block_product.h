@@ -125,7 +125,7 @@ struct BlockProduct<D, path::simt> {
   /// [k][row] in shared memory, as suggest_layout_smem_* have it, of a tile that whole warps cover.
   template <bool IsA, class View, class Op>
   static constexpr bool may_lie_as_read() {
-    if constexpr (AnyTileView<View> && is_identity<Op> && requires { View::is_shared; }) {
+    if constexpr (AnyTileView<View> && is_identity<Op> && detail::is_shared_v<View>) {
       return Config::kWhole && !Config::kComplex && std::is_same_v<typename View::value_type, float> &&
              (IsA ? View::contiguous_columns : View::contiguous_rows);
     } else {

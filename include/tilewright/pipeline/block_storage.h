@@ -92,7 +92,7 @@ class Slicer {
     constexpr auto kBytes = static_cast<uint32_t>(sizeof(T));
     uint32_t bytes = 0;
     if constexpr (requires { layout.cosize(); }) {
-      bytes = kBytes * layout.cosize();
+      bytes = kBytes * static_cast<uint32_t>(layout.cosize());
       used_ = used_.add(alignment, kBytes, layout);
     } else {
       bytes = kBytes * static_cast<uint32_t>(layout);

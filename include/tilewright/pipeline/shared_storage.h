@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "tilewright/config.h"
+#include "tilewright/layout/tile_layout.h"
 
 namespace tilewright::blas {
 
@@ -25,8 +26,9 @@ class SharedStorageCalculator {
   requires requires(const Layout& l) { l.cosize(); }
   TILEWRIGHT_HOST_DEVICE constexpr SharedStorageCalculator add(uint32_t alignment, uint32_t element_bytes,
                                                                const Layout& layout) const {
-    return add(alignment > Layout::alignment ? alignment : Layout::alignment,
-               element_bytes * layout.cosize());
+    constexpr uint32_t kLeast = detail::layout_alignment_v<Layout>;
+    return add(alignment > kLeast ? alignment : kLeast,
+               element_bytes * static_cast<uint32_t>(layout.cosize()));
   }
   /// Bytes so far.
   TILEWRIGHT_HOST_DEVICE constexpr uint32_t get() const { return bytes_; }

@@ -38,6 +38,27 @@ struct Diag : detail::Operator<detail::OperatorKind::function> {
                 "Diag belongs to the triangular solve TRSM, which is not part of this library");
 };
 
+namespace detail {
+
+template <class D>
+struct NoTrsm {
+  static_assert(
+      !is_refused_type<D>,
+      "side_of_v, fill_mode_of_v and diag_of_v belong to the triangular solve TRSM, which is not part "
+      "of this library");
+};
+
+}  // namespace detail
+
+/// Traits of the triangular solve: do not compile.
+template <class D>
+inline constexpr side side_of_v = sizeof(detail::NoTrsm<D>) != 0 ? side::left : side::right;
+template <class D>
+inline constexpr fill_mode fill_mode_of_v = sizeof(detail::NoTrsm<D>) != 0 ? fill_mode::lower
+                                                                           : fill_mode::upper;
+template <class D>
+inline constexpr diag diag_of_v = sizeof(detail::NoTrsm<D>) != 0 ? diag::non_unit : diag::unit;
+
 /// One thread for each matrix: does not compile.
 template <class Refused = void>
 constexpr auto Thread() {
