@@ -162,6 +162,17 @@ TEST(BlockDescriptors, are_told_from_those_of_pipelines) {
   EXPECT_NE(explain<D>().find("mma_sync taken"), std::string::npos) << explain<D>();
 }
 
+TEST(BlockDescriptors, are_launched_with_their_threads) {
+  using D = decltype(InBlock<f16, 32, 48, 16, 64>() + StaticBlockDim());
+  int stream = 0;
+  const arch::LaunchConfig config = make_launch_config<D>({3, 4, 5}, 1000, &stream, "name");
+  EXPECT_TRUE(config.grid.x == 3 && config.grid.y == 4 && config.grid.z == 5);
+  EXPECT_TRUE(config.block.x == 64 && config.block.y == 1 && config.block.z == 1);
+  EXPECT_EQ(config.shared_bytes, 1000u);
+  EXPECT_EQ(config.stream, &stream);
+  EXPECT_STREQ(config.name, "name");
+}
+
 // ---- mistakes
 
 using Small = InBlock<f16, 16, 16, 16, 64>;

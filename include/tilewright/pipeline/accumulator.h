@@ -237,10 +237,11 @@ class Accumulator {
     TILEWRIGHT_UNROLL
     for (int part = 0; part < Held::parts; ++part) {
       const Coord first = pinned_first_coord(part);
+      auto* const at_first = &view(first.m, first.n);
       TILEWRIGHT_UNROLL
       for (int i = 0; i < kPartSize; ++i) {
         const Coord at{first.m + Held::down(i), first.n + Held::across(i)};
-        auto* const element = address(view, &view(first.m, first.n), first, i);
+        auto* const element = address(view, at_first, first, i);
         const bool exists = at.m < limit.m && at.n < limit.n;
         f(part * kPartSize + i, exists ? element : nullptr);
       }
@@ -254,6 +255,16 @@ class Accumulator {
       return at_first + Held::down(i) * view.row_stride() + Held::across(i) * view.column_stride();
     } else {
       return &view(first.m + Held::down(i), first.n + Held::across(i));
+    }
+  }
+
+  /// Of element i + 1, given that of element i, its neighbour in the row.
+  template <class View, class T>
+  TILEWRIGHT_DEVICE static T* neighbour(const View& view, T* left, Coord first, int i) {
+    if constexpr (AnyTileView<View>) {
+      return left + view.column_stride();
+    } else {
+      return &view(first.m + Held::down(i + 1), first.n + Held::across(i + 1));
     }
   }
 
@@ -306,7 +317,7 @@ class Accumulator {
           both.right = impl::convert_to<T>(f(right_result, both.right, Coord{at.m, at.n + 1}));
           *reinterpret_cast<Pair<T>*>(left) = both;
         } else {
-          T* const right = address(out, at_first, first, i + 1);
+          T* const right = neighbour(out, left, first, i);
           update_one<ReadOld>(left, at, limit, left_result, f);
           update_one<ReadOld>(right, Coord{at.m, at.n + 1}, limit, right_result, f);
         }

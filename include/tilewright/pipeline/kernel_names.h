@@ -11,8 +11,8 @@
 #include "tilewright/arch/warp.h"
 #include "tilewright/config.h"
 
-/// Leaves a kernel of no value whose code is compiled for an older architecture than SM<> of its descriptor
-/// names: for programs that are built for several.
+/// First statement of a kernel: returns from it where its code is compiled for an older architecture than
+/// SM<> of the descriptor D names. For programs that are built for several.
 #if defined(__CUDA_ARCH__)
 #  define TILEWRIGHT_SKIP_IF_NOT_APPLICABLE_SM(D) \
     if constexpr (__CUDA_ARCH__ < ::tilewright::blas::sm_of_v<D>) return
