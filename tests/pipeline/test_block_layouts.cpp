@@ -159,6 +159,8 @@ TEST(BlockDescriptors, are_told_from_those_of_pipelines) {
   static_assert(std::is_same_v<Modes, Arrangement<row_major, col_major, col_major>>);
   static_assert(transpose_mode_of_a<D> == transpose_mode::transposed &&
                 transpose_mode_of_b<D> == transpose_mode::non_transposed);
+  static_assert(std::is_same_v<tfloat32_t, tf32> && std::is_same_v<bfloat16_t, bf16> &&
+                std::is_same_v<precision_of<D>::a_type, f16> && std::is_same_v<byte, std::byte>);
   EXPECT_NE(explain<D>().find("mma_sync taken"), std::string::npos) << explain<D>();
 }
 

@@ -45,6 +45,13 @@ TEST(SuggestPipeline, gives_what_a_launch_needs) {
   EXPECT_EQ(config.block.x, 384u);
 }
 
+TEST(SuggestPipeline, takes_a_stage_and_its_barriers_for_each_of_its_depth) {
+  const auto p = make_pipeline<3, D, internal_accumulator>(tensor_a(128, 64, 64), tensor_b(64, 256, 64));
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->buffer_size(), 3 * (2 * (D::a_size + D::b_size) + sizeof(pipeline_stage_scratch_t)));
+  EXPECT_EQ(pipeline_error{}.code, pipeline_error_code::none);
+}
+
 TEST(SuggestPipeline, takes_the_largest_depth_that_fits_and_no_more_than_16) {
   const auto p = suggest_pipeline<D>(tensor_a(128, 64, 64), tensor_b(64, 256, 64));
   ASSERT_TRUE(p);
