@@ -78,7 +78,9 @@ class TileCopy {
     } else if constexpr (kSameElements) {
       using U = typename From::value_type;
       const U value = exists ? from(r, c) : U{};
-      memcpy(static_cast<void*>(target), &value, kSize);
+      T bits;  // of the same element, spelled otherwise
+      memcpy(static_cast<void*>(&bits), static_cast<const void*>(&value), kSize);
+      *target = bits;
     } else {
       *target = exists ? convert_to<T>(from(r, c)) : T{};
     }
