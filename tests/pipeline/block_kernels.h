@@ -455,7 +455,10 @@ template <int Rows, int Columns>
 struct Rotated {
   static constexpr int rows = Rows, columns = Columns;
   static TILEWRIGHT_HOST_DEVICE constexpr uint32_t cosize() { return Rows * Columns; }
+  /// As if there were a table of the rows.
   TILEWRIGHT_HOST_DEVICE constexpr int64_t offset(uint32_t row, uint32_t column) const {
+    if (row >= static_cast<uint32_t>(Rows) || column >= static_cast<uint32_t>(Columns))
+      return int64_t{1} << 60;
     return row * static_cast<uint32_t>(Columns) + (column + row) % static_cast<uint32_t>(Columns);
   }
 };
@@ -476,18 +479,25 @@ TILEWRIGHT_GLOBAL void TILEWRIGHT_LAUNCH_BOUNDS(BLAS::max_threads_per_block)
   copy<BLAS, 16>(tile_c, make_tensor(c, BLAS::get_layout_gmem_c()));
 }
 
-TEST_F(BlockKernels, layouts_of_ones_own) {
-  using BLAS = decltype(Size<32, 32, 24>() + Precision<f16, f16, float>() + BlockDim<64>() + SM<900>());
-  Filled<f16, row_major> a(32, 24, 1, false, "A");
-  Filled<float, row_major> c(32, 32, 3, true, "C");
-  run(rotated_kernel<BLAS>, one_block(64, 2 * 32 * 24 + 4 * 32 * 32), static_cast<const f16*>(a.data()),
+template <class BLAS>
+void check_rotated() {
+  constexpr int64_t n = blas::size_of<BLAS>::m, k = blas::size_of<BLAS>::k;
+  Filled<f16, row_major> a(n, k, 1, false, "A");
+  Filled<float, row_major> c(n, n, 3, true, "C");
+  run(rotated_kernel<BLAS>, one_block(64, 2 * n * k + 16 + 4 * n * n), static_cast<const f16*>(a.data()),
       c.data());
-  for (int64_t r = 0; r < 32; ++r) {
-    for (int64_t j = 0; j < 32; ++j) {
+  for (int64_t r = 0; r < n; ++r) {
+    for (int64_t j = 0; j < n; ++j) {
       ASSERT_EQ(c.at(r, j, 0), product([&](int64_t i) { return value_of(a.at(r, i, 0)); },
-                                       [&](int64_t i) { return value_of(a.at(j, i, 0)); }, 24));
+                                       [&](int64_t i) { return value_of(a.at(j, i, 0)); }, k));
     }
   }
+}
+
+TEST_F(BlockKernels, layouts_of_ones_own) {
+  using Common = decltype(Precision<f16, f16, float>() + BlockDim<64>() + SM<900>());
+  check_rotated<decltype(Common() + Size<32, 32, 24>())>();
+  check_rotated<decltype(Common() + Size<19, 19, 9>())>();
 }
 
 // ---- rows of tiles, and arithmetic of one thread

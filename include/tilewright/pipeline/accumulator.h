@@ -237,7 +237,7 @@ class Accumulator {
     TILEWRIGHT_UNROLL
     for (int part = 0; part < Held::parts; ++part) {
       const Coord first = pinned_first_coord(part);
-      auto* const at_first = &view(first.m, first.n);
+      auto* const at_first = address(view, first.m, first.n);
       TILEWRIGHT_UNROLL
       for (int i = 0; i < kPartSize; ++i) {
         const Coord at{first.m + Held::down(i), first.n + Held::across(i)};
@@ -248,23 +248,33 @@ class Accumulator {
     }
   }
 
+  /// The address of an element. A layout is not asked for what it does not have: that is one of another
+  /// element.
+  template <class View>
+  TILEWRIGHT_DEVICE static auto* address(const View& view, uint32_t row, uint32_t column) {
+    if constexpr (AnyLayoutView<View> &&
+                  (View::tile_rows < Held::rows || View::tile_columns < Held::columns)) {
+      row = row < view.rows() ? row : 0;
+      column = column < view.columns() ? column : 0;
+    }
+    return &view(row, column);
+  }
   /// Of element i of a part, given that of element 0, where strides say how far it is from there.
   template <class View, class T>
   TILEWRIGHT_DEVICE static T* address(const View& view, T* at_first, Coord first, int i) {
     if constexpr (AnyTileView<View>) {
       return at_first + Held::down(i) * view.row_stride() + Held::across(i) * view.column_stride();
     } else {
-      return &view(first.m + Held::down(i), first.n + Held::across(i));
+      return address(view, first.m + Held::down(i), first.n + Held::across(i));
     }
   }
-
   /// Of element i + 1, given that of element i, its neighbour in the row.
   template <class View, class T>
   TILEWRIGHT_DEVICE static T* neighbour(const View& view, T* left, Coord first, int i) {
     if constexpr (AnyTileView<View>) {
       return left + view.column_stride();
     } else {
-      return &view(first.m + Held::down(i + 1), first.n + Held::across(i + 1));
+      return address(view, left, first, i + 1);
     }
   }
 
@@ -303,7 +313,7 @@ class Accumulator {
     TILEWRIGHT_UNROLL
     for (int part = 0; part < Held::parts; ++part) {
       const Coord first = pinned_first_coord(part);
-      T* const at_first = &out(first.m, first.n);
+      T* const at_first = address(out, first.m, first.n);
       TILEWRIGHT_UNROLL
       for (int i = 0; i < kPartSize; i += 2) {
         const Coord at{first.m + Held::down(i), first.n + Held::across(i)};
