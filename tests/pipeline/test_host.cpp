@@ -227,6 +227,22 @@ TEST(Clusters, pad_the_grid_and_say_so_when_asked) {
   EXPECT_TRUE(p->require_whole_clusters());
 }
 
+TEST(SuggestPipeline, takes_its_tiles_in_the_planners_order) {
+  using Fp8 = decltype(Size<64, 64, 128>() + Precision<e4m3, e4m3, float>() + Hopper());
+  const auto* bytes = reinterpret_cast<const e4m3*>(memory());
+  const auto p = suggest_pipeline<2, Fp8>(make_gmem_tensor<row_major>(bytes, 6400, 5000, 5008),
+                                          make_gmem_tensor<col_major>(bytes, 5000, 6400, 5008));
+  ASSERT_TRUE(p) << p.error().message;
+  const schedule::TileSchedule tiles = p->suggest_schedule(3);
+  EXPECT_EQ(tiles.clusters_total, 100u * 100 * 3);
+  EXPECT_EQ(tiles.raster, schedule::Raster::along_n);
+  EXPECT_EQ(tiles.strip, 32u) << "K decides: 2048 rows";
+  const auto shallow = suggest_pipeline<2, Fp8>(make_gmem_tensor<row_major>(bytes, 6400, 128, 128),
+                                                make_gmem_tensor<col_major>(bytes, 128, 6400, 128));
+  ASSERT_TRUE(shallow);
+  EXPECT_EQ(shallow->suggest_schedule().strip, 64u);
+}
+
 TEST(StoreThroughSmem, needs_rows_of_c_that_end_on_16_bytes) {
   const auto c = make_gmem_tensor<row_major>(memory(), 128, 100, 104);
   const auto refused = make_store_through_smem<D>(c);
