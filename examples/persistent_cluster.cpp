@@ -33,7 +33,8 @@ int main() {
   const auto handle = pipeline.get_device_handle();
   const auto epilogue =
       example::value_of(make_store_through_smem<MM>(make_gmem_tensor<row_major>(c.data(), m, n, n), Relu{}));
-  const schedule::TileSchedule tiles = pipeline.make_schedule();
+  // In the order that the library's planner takes: strips of tiles whose operands stay in L2.
+  const schedule::TileSchedule tiles = pipeline.suggest_schedule();
   using Handle = std::decay_t<decltype(handle)>;
   using Epilogue = std::decay_t<decltype(epilogue)>;
   // As many clusters as the device holds at once; two here, so that each has several tiles.

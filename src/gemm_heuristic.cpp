@@ -66,6 +66,31 @@ Cluster choose_cluster(const TilingQuery& q, const TileChoice& tile) {
   return share_b ? Cluster{2, 1} : Cluster{1, 2};
 }
 
+Cluster choose_tensor_cluster(const TilingQuery& q, const TileChoice& tile, int element_bits) {
+  const int64_t rows = ceil_div(q.m, tile.tile_m), columns = ceil_div(q.n, tile.tile_n);
+  const bool pays = element_bits == 16 && q.sms >= 2 && rows % 2 == 0 && rows * columns * q.l >= q.sms;
+  return pays ? Cluster{2, 1} : Cluster{1, 1};
+}
+
+RasterChoice choose_tensor_raster(const TileChoice& tile, const Cluster& cluster) {
+  constexpr int64_t kStripColumns = 2048;
+  const int64_t columns = int64_t{tile.tile_n} * cluster.n * cluster.m;
+  return {schedule::Raster::along_m, std::max<int64_t>(1, kStripColumns / columns)};
+}
+
+int choose_candidate(std::span<const TileCandidate> candidates, const TileChoice& tile,
+                     const Cluster& wanted) {
+  int chosen = -1;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (!(candidates[i].tile == tile)) continue;
+    const Cluster& of_i = candidates[i].cluster;
+    if (chosen < 0 || of_i == wanted ||
+        (of_i == Cluster{} && !(candidates[static_cast<size_t>(chosen)].cluster == wanted)))
+      chosen = static_cast<int>(i);
+  }
+  return chosen;
+}
+
 RasterChoice choose_raster(const TilingQuery& q, const TileChoice& tile, const Cluster& cluster) {
   // A strip's rows of A are read again for every column of tiles, a column of B once per strip: taller strips
   // as long as their rows stay in L2 (measured at K = 1536 to 8192).

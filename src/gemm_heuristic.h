@@ -8,7 +8,7 @@
 
 namespace tilewright {
 
-/// A problem as the kernels see it (row-major D), and the chip.
+/// A problem as the kernels see it (row-major D; k in bytes of a row of A), and the chip.
 struct TilingQuery {
   int64_t m, n, k, l;
   int sms;
@@ -34,14 +34,30 @@ struct Cluster {
   int m = 1, n = 1;
   friend bool operator==(const Cluster&, const Cluster&) = default;
 };
-/// Sharing the wider operand between two CTAs saves energy in long runs and costs a little in short ones.
+/// Of FP8: sharing the wider operand between two CTAs saves energy in long runs and costs a little in short
+/// ones.
 Cluster choose_cluster(const TilingQuery& query, const TileChoice& tile);
 
 struct RasterChoice {
   schedule::Raster raster;
   int64_t strip;  // clusters
 };
-/// Strips of 2048 or 4096 rows of D: one strip of A stays in L2 while B streams by.
+/// Of FP8: strips of 2048 or 4096 rows of D: one strip of A stays in L2 while B streams by.
 RasterChoice choose_raster(const TilingQuery& query, const TileChoice& tile, const Cluster& cluster);
+
+/// Of the other types: two CTAs that share B gain 1 to 2 % where 16-bit tiles fill the chip in pairs (H200,
+/// cold L2, short bursts: 8192^3, 4096 x 24576 x 1536, 4096 x 7168 x 2048); TF32 and integers lose as much.
+Cluster choose_tensor_cluster(const TilingQuery& query, const TileChoice& tile, int element_bits);
+/// Of the other types: strips of 2048 columns: their slab of B stays in L2 while A streams by (measured).
+RasterChoice choose_tensor_raster(const TileChoice& tile, const Cluster& cluster);
+
+/// A tile that a kernel is built for, with its cluster.
+struct TileCandidate {
+  TileChoice tile;
+  Cluster cluster;
+};
+/// Index of the candidate of a tile (one of theirs) whose cluster is the wanted one, else 1 x 1, else any.
+int choose_candidate(std::span<const TileCandidate> candidates, const TileChoice& tile,
+                     const Cluster& wanted);
 
 }  // namespace tilewright

@@ -66,6 +66,12 @@ std::string mma_sync_registers_text(const Facts& f) {
          std::to_string(p.thread_registers) + " may be used";
 }
 
+std::string simt_registers_text(const Facts& f) {
+  const tiles::SimtBlockPlan p = detail::simt_block_plan_of(f);
+  return std::to_string(p.live_registers) + " registers; " + std::to_string(p.thread_registers) +
+         " may be used";
+}
+
 std::string mma_sync_stage_text(const Facts& f) {
   const tiles::MmaSyncPlan p = detail::mma_sync_plan_of(f);
   return std::to_string(p.stage_bytes) + " bytes a stage of " + std::to_string(p.shared_limit) +

@@ -141,15 +141,6 @@ Status keep_asked(const PlanRequest& r, std::vector<const TensorKernel*>& kernel
   return keep(r.options.cluster, RuleId::cluster_built, "cluster", cluster_of);
 }
 
-/// Two CTAs that share B gain 1 to 2 % where 16-bit tiles fill the chip in pairs (H200, cold L2, short
-/// bursts: 8192^3, 4096 x 24576 x 1536, 4096 x 7168 x 2048); TF32 and integers lose as much.
-Shape2 profitable_cluster(const KernelProblem& p, const TileChoice& tile, int sms) {
-  const int64_t tiles_m = (p.m + tile.tile_m - 1) / tile.tile_m;
-  const int64_t tiles_n = (p.n + tile.tile_n - 1) / tile.tile_n;
-  const bool pays = bits_of(p.a.type) == 16 && sms >= 2 && tiles_m % 2 == 0 && tiles_m * tiles_n * p.l >= sms;
-  return pays ? Shape2{2, 1} : Shape2{1, 1};
-}
-
 Expected<bool> choose_store(const PlanRequest& r, const TensorKernel& kernel, std::string& why) {
   const KernelProblem& p = r.problem;
   if (kernel.id.path != TensorPath::wgmma) {
@@ -198,17 +189,17 @@ Expected<TensorChoice> choose_tensor_kernel(const PlanRequest& r,
   const bool promoted = is_fp8(p.a.type);
   const TilingQuery query{p.m, p.n, p.k * bits_of(p.a.type) / 8, p.l, sms, promoted};
   std::vector<TileChoice> tiles;
-  for (const TensorKernel* k : *found) tiles.push_back({k->id.tile_m, k->id.tile_n, promoted});
-  const TileChoice tile = tiles[static_cast<size_t>(choose_tile(query, tiles))];
-  TensorChoice choice;
-  const Shape2 cluster = profitable_cluster(p, tile, static_cast<int>(r.options.max_sms.value_or(sms)));
+  std::vector<TileCandidate> candidates;
   for (const TensorKernel* k : *found) {
-    if (k->id.tile_m != tile.tile_m || k->id.tile_n != tile.tile_n) continue;
-    const Shape2 of_k = cluster_of(*k);
-    if (choice.kernel == nullptr || of_k == cluster ||
-        (of_k == Shape2{1, 1} && cluster_of(*choice.kernel) != cluster))
-      choice.kernel = k;
+    tiles.push_back({k->id.tile_m, k->id.tile_n, promoted});
+    candidates.push_back({tiles.back(), {k->id.cluster_m, k->id.cluster_n}});
   }
+  const TileChoice tile = tiles[static_cast<size_t>(choose_tile(query, tiles))];
+  TilingQuery limited = query;
+  limited.sms = static_cast<int>(r.options.max_sms.value_or(sms));
+  const Cluster cluster = choose_tensor_cluster(limited, tile, bits_of(p.a.type));
+  TensorChoice choice;
+  choice.kernel = (*found)[static_cast<size_t>(choose_candidate(candidates, tile, cluster))];
   choice.why = r.options.tile ? "tile as asked"
                               : "lowest modelled time of " + text(static_cast<int64_t>(tiles.size())) +
                                     " kernels on " + text(sms) + " SMs";

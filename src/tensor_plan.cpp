@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "src/gemm_grid.h"
+#include "src/gemm_heuristic.h"
 #include "src/gemm_rules.h"
 #include "src/plan_text.h"
 
@@ -51,10 +52,9 @@ Status set_grid(const PlanRequest& r, BoundTensor& s, PlanInfo& info) {
                   text(p.to_caller(cluster)) + " on " + text(r.options.max_sms.value_or(r.target.sms)) +
                       " multiprocessors",
                   "1x1");
-  // Strips of 2048 columns: their slab of B stays in L2 while A streams by (measured).
-  constexpr int64_t kStripColumns = 2048;
-  const int64_t strip = std::max<int64_t>(1, kStripColumns / (id.tile_n * cluster.n * cluster.m));
-  const RasterOrder order = raster_of(r, {schedule::Raster::along_m, strip});
+  const RasterChoice chosen =
+      choose_tensor_raster({id.tile_m, id.tile_n, false}, {id.cluster_m, id.cluster_n});
+  const RasterOrder order = raster_of(r, {chosen.raster, chosen.strip});
   s.arguments.tiles = schedule::TileSchedule::make(
       static_cast<uint32_t>(ceil_div(p.m, id.tile_m)), static_cast<uint32_t>(ceil_div(p.n, id.tile_n)),
       static_cast<uint32_t>(p.l), static_cast<uint32_t>(cluster.m), static_cast<uint32_t>(cluster.n),

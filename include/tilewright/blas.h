@@ -2,10 +2,15 @@
 #pragma once
 
 #include "tilewright/layout/tensor.h"
+#include "tilewright/pipeline/block_copy.h"
+#include "tilewright/pipeline/block_execute.h"
+#include "tilewright/pipeline/block_storage.h"
 #include "tilewright/pipeline/descriptor.h"
+#include "tilewright/pipeline/functors.h"
 #include "tilewright/pipeline/fused_store.h"
 #include "tilewright/pipeline/kernel_names.h"
 #include "tilewright/pipeline/launch.h"
 #include "tilewright/pipeline/linear_store.h"
 #include "tilewright/pipeline/store_through_smem.h"
 #include "tilewright/pipeline/suggest_pipeline.h"
+#include "tilewright/pipeline/suggest_schedule.h"

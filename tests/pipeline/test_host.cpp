@@ -45,6 +45,13 @@ TEST(SuggestPipeline, gives_what_a_launch_needs) {
   EXPECT_EQ(config.block.x, 384u);
 }
 
+TEST(SuggestPipeline, takes_a_stage_and_its_barriers_for_each_of_its_depth) {
+  const auto p = make_pipeline<3, D, internal_accumulator>(tensor_a(128, 64, 64), tensor_b(64, 256, 64));
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->buffer_size(), 3 * (2 * (D::a_size + D::b_size) + sizeof(pipeline_stage_scratch_t)));
+  EXPECT_EQ(pipeline_error{}.code, pipeline_error_code::none);
+}
+
 TEST(SuggestPipeline, takes_the_largest_depth_that_fits_and_no_more_than_16) {
   const auto p = suggest_pipeline<D>(tensor_a(128, 64, 64), tensor_b(64, 256, 64));
   ASSERT_TRUE(p);
@@ -218,6 +225,22 @@ TEST(Clusters, pad_the_grid_and_say_so_when_asked) {
                {"3 x 2 tiles", "4 x 2"});
   ASSERT_TRUE(p->rebind(tensor_a(500, 64, 64), tensor_b(64, 300, 64)));
   EXPECT_TRUE(p->require_whole_clusters());
+}
+
+TEST(SuggestPipeline, takes_its_tiles_in_the_planners_order) {
+  using Fp8 = decltype(Size<64, 64, 128>() + Precision<e4m3, e4m3, float>() + Hopper());
+  const auto* bytes = reinterpret_cast<const e4m3*>(memory());
+  const auto p = suggest_pipeline<2, Fp8>(make_gmem_tensor<row_major>(bytes, 6400, 5000, 5008),
+                                          make_gmem_tensor<col_major>(bytes, 5000, 6400, 5008));
+  ASSERT_TRUE(p) << p.error().message;
+  const schedule::TileSchedule tiles = p->suggest_schedule(3);
+  EXPECT_EQ(tiles.clusters_total, 100u * 100 * 3);
+  EXPECT_EQ(tiles.raster, schedule::Raster::along_n);
+  EXPECT_EQ(tiles.strip, 32u) << "K decides: 2048 rows";
+  const auto shallow = suggest_pipeline<2, Fp8>(make_gmem_tensor<row_major>(bytes, 6400, 128, 128),
+                                                make_gmem_tensor<col_major>(bytes, 128, 6400, 128));
+  ASSERT_TRUE(shallow);
+  EXPECT_EQ(shallow->suggest_schedule().strip, 64u);
 }
 
 TEST(StoreThroughSmem, needs_rows_of_c_that_end_on_16_bytes) {

@@ -114,7 +114,6 @@ const std::map<std::string, Flip>& flips() {
          give_scales(f);
          f.products = 2;
        }},
-      {"mma_sync.pipeline", [](Facts& f) { f.with_pipeline = false; }},
       {"mma_sync.arch", [](Facts& f) { f.sm = 750; }},
       {"mma_sync.block_scale", [](Facts& f) { f.scale_vector = 32; }},
       {"mma_sync.precision", [](Facts& f) { f.a = f.b = Element::f32; }},
@@ -148,7 +147,6 @@ const std::map<std::string, Flip>& flips() {
          f.sm = 890;
          f.k = 256;
        }},
-      {"simt.pipeline", [](Facts& f) { f.with_pipeline = false; }},
       {"simt.arch", [](Facts& f) { f.modifier = generic; }},
       {"simt.block_scale", [](Facts& f) { f.scale_vector = 32; }},
       {"simt.precision", [](Facts& f) { f.a = Element::f64; }},
@@ -158,6 +156,11 @@ const std::map<std::string, Flip>& flips() {
       {"simt.tile_m", [](Facts& f) { f.m = 96; }},
       {"simt.tile_n", [](Facts& f) { f.n = 64; }},
       {"simt.tile_k", [](Facts& f) { f.k = 40; }},
+      {"simt.registers",
+       [](Facts& f) {
+         f.with_pipeline = false;
+         f.m = f.n = 256;
+       }},
       {"simt.accumulation", [](Facts& f) { f.interval = 4; }},
       {"simt.cluster", [](Facts& f) { f.cluster_m = 2; }},
   };
@@ -187,6 +190,28 @@ TEST(Rules, each_is_broken_by_its_flip_and_stands_in_the_explanation) {
     EXPECT_NE(text.find(std::string("\n  ") + rule.name + ": found "), std::string::npos) << text;
     EXPECT_NE(text.find(std::string("; needed ") + rule.needed), std::string::npos) << text;
   }
+}
+
+// What is asked of a pipeline's tile is not asked of a product without one.
+TEST(Rules, of_tiles_do_not_hold_without_a_pipeline) {
+  Facts f = good(path::mma_sync);
+  f.with_pipeline = false;
+  f.m = 17;
+  f.n = 9;
+  f.k = 3;
+  f.threads = 1024;
+  EXPECT_EQ(choose_path(f), path::mma_sync);
+  f.sm = 750;
+  EXPECT_EQ(choose_path(f), path::none);
+  Facts s = good(path::simt);
+  s.with_pipeline = false;
+  s.m = 5;
+  s.n = 70;
+  s.k = 1;
+  s.threads = 96;
+  s.sm = 800;
+  s.modifier = generic;
+  EXPECT_EQ(choose_path(s), path::simt);
 }
 
 TEST(Rules, have_names_of_their_own_that_begin_with_the_path) {

@@ -68,10 +68,14 @@ class Tensor {
   int64_t rows_ = 0, columns_ = 0, ld_ = 0, batches_ = 1, batch_stride_ = 0;
 };
 
-/// A tile of M x N elements inside a matrix, of which rows() x columns() exist. Order: row_major or col_major
-/// where one stride is 1, and Strided for any two strides.
+namespace detail {
+struct TileViewTag {};
+}  // namespace detail
+
+/// A tile of M x N elements inside a matrix, of which rows() x columns() exist. UnitRowStride and
+/// UnitColumnStride: which stride is known to be 1, if any.
 template <class T, int M, int N, bool UnitRowStride, bool UnitColumnStride>
-class TileView {
+class TileView : detail::TileViewTag {
  public:
   using element_type = T;
   using value_type = std::remove_const_t<T>;
@@ -107,11 +111,6 @@ struct IsTensor : std::false_type {};
 template <class T, arrangement Arrangement, int Rank, int64_t StaticLd>
 struct IsTensor<Tensor<T, Arrangement, Rank, StaticLd>> : std::true_type {};
 
-template <class T>
-struct IsTileView : std::false_type {};
-template <class T, int M, int N, bool UnitRow, bool UnitColumn>
-struct IsTileView<TileView<T, M, N, UnitRow, UnitColumn>> : std::true_type {};
-
 template <class Ld>
 inline constexpr int64_t static_ld_of = 0;
 template <std::integral I, I Value>
@@ -128,7 +127,7 @@ TILEWRIGHT_HOST_DEVICE constexpr uint32_t clipped(int64_t extent, int64_t index,
 template <class T>
 concept AnyTensor = detail::IsTensor<std::remove_cvref_t<T>>::value;
 template <class T>
-concept AnyTileView = detail::IsTileView<std::remove_cvref_t<T>>::value;
+concept AnyTileView = std::is_base_of_v<detail::TileViewTag, std::remove_cvref_t<T>>;
 
 /// std::mdspan and everything that is made like it, of rank 2 or 3 (the third index is the batch).
 template <class T>

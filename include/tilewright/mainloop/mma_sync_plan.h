@@ -31,6 +31,7 @@ struct MmaSyncShape {
   bool mn_major_a = false, mn_major_b = false;
   int alignment_a = 16, alignment_b = 16;  // bytes
   int sm = 900;
+  bool in_pipeline = true;  // beside threads that bring operands; else all threads of a block compute
 
   constexpr int element_bytes() const { return number_bytes * (is_complex ? 2 : 1); }
   /// Elements of K in a step: 32 bytes, but 8 doubles; half of it where numbers are complex.
@@ -145,11 +146,29 @@ constexpr MmaSyncLayout mma_sync_layout_b(const MmaSyncShape& s) {
   return detail::mma_sync_layout(s, s.mn_major_b, s.n, s.alignment_b);
 }
 
+/// The least extents, at least those of s, of which every warp has whole MMAs.
+constexpr MmaSyncShape mma_sync_padded(MmaSyncShape s) {
+  const auto round_up = [](int extent, int unit) { return (extent + unit - 1) / unit * unit; };
+  const int warps = s.threads / 32, m = s.m, n = s.n;
+  int least = 0;
+  for (int along_m = 1; along_m <= warps; ++along_m) {
+    if (warps % along_m != 0) continue;
+    const int padded_m = round_up(m, 16 * along_m);
+    const int padded_n = round_up(n, mma_sync_columns(s) * (warps / along_m));
+    if (least != 0 && padded_m * padded_n >= least) continue;
+    least = padded_m * padded_n;
+    s.m = padded_m;
+    s.n = padded_n;
+  }
+  s.k = round_up(s.k, s.step());
+  return s;
+}
+
 /// Whole MMAs only: m in multiples of 16, n of mma_sync_columns, k of step(); whole warps.
 constexpr MmaSyncPlan mma_sync_plan(const MmaSyncShape& s) {
   MmaSyncPlan p;
   constexpr int kBlockRegisters = 65536, kMost = 255;
-  const int of_thread = kBlockRegisters / (s.threads + kMmaSyncProducers) / 8 * 8;
+  const int of_thread = kBlockRegisters / (s.threads + (s.in_pipeline ? kMmaSyncProducers : 0)) / 8 * 8;
   const int others = s.unpacks ? 56 : 40;  // addresses, counters, an epilogue; operands ptxas widens early
   p.thread_registers = (of_thread < kMost ? of_thread : kMost) - others;
   p.steps = s.k / s.step();

@@ -40,6 +40,14 @@ struct MmaSyncConfig {
   /// Accumulators of one thread: the real parts, then the imaginary ones.
   using Accumulators = Register[kParts][kTilesM][kTilesN][kRegisters];
 
+  /// The calling thread among those that compute. Blocks of a pipeline are one-dimensional.
+  static TILEWRIGHT_DEVICE uint32_t thread() {
+    if constexpr (kShape.in_pipeline) {
+      return arch::thread_index().x;
+    } else {
+      return arch::linear_thread_index();
+    }
+  }
   /// First row and column of a warp in the tile.
   static TILEWRIGHT_DEVICE uint32_t warp_row(uint32_t warp) {
     return warp % static_cast<uint32_t>(kPlan.warps_m) * static_cast<uint32_t>(16 * kTilesM);
@@ -68,9 +76,10 @@ struct MmaSyncFragment {
 
   typename Config::Accumulators registers;
 
-  /// Position of element 0 of a part, in the tile. Blocks of a pipeline are one-dimensional.
+  static TILEWRIGHT_DEVICE uint32_t thread() { return Config::thread(); }
+  /// Position of element 0 of a part, in the tile.
   static TILEWRIGHT_DEVICE blas::Coord first(int part) {
-    const uint32_t thread = arch::thread_index().x, lane = thread % 32, warp = thread / 32;
+    const uint32_t thread = Config::thread(), lane = thread % 32, warp = thread / 32;
     return {Config::warp_row(warp) + static_cast<uint32_t>(16 * part) + (kRowPairs ? 2 : 1) * (lane / 4),
             Config::warp_column(warp) + (kColumnPairs ? 4 : 2) * (lane % 4)};
   }

@@ -41,6 +41,9 @@ struct SimtTileConfig {
   using RealTile = SimtTile<kTileM, kTileN, kPlan.thread_m, kPlan.thread_n, kPlan.pitch_a, kPlan.pitch_b>;
   using Tile = std::conditional_t<kComplex, SimtComplexTile<RealTile>, RealTile>;
 
+  /// The calling thread among those that compute. Blocks of a pipeline are one-dimensional.
+  static TILEWRIGHT_DEVICE uint32_t thread() { return arch::thread_index().x; }
+
   static_assert(StageCount >= 1 && StageCount <= kPlan.max_depth, "the stages do not fit in shared memory");
   static_assert(kPlan.consumers == static_cast<uint32_t>(TileShape.threads), "one warpgroup computes a tile");
   static_assert(kLayoutA.bytes % 128 == 0 && kPlan.stage_bytes % 128 == 0, "bulk copies start on 128 bytes");
@@ -62,9 +65,10 @@ struct SimtFragment {
 
   typename Tile::Accumulators registers;
 
-  /// Position of element 0 of a part, in the tile. Blocks of a pipeline are one-dimensional.
+  static TILEWRIGHT_DEVICE uint32_t thread() { return Config::thread(); }
+  /// Position of element 0 of a part, in the tile.
   static TILEWRIGHT_DEVICE blas::Coord first(int part) {
-    const uint32_t thread = arch::thread_index().x;
+    const uint32_t thread = Config::thread();
     return {Tile::row(thread) + Tile::row_of(4 * part), Tile::column(thread)};
   }
   /// Rows and columns from element 0 of a part to element i.

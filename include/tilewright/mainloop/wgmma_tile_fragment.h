@@ -27,10 +27,12 @@ struct WgmmaFragment {
 
   typename Config::Register registers[Parts][Config::kRegisters];
 
-  /// Position of element 0 of a part, in the tile. Blocks of a pipeline are one-dimensional. Plain
-  /// arithmetic, so that differences of positions fold to constants.
+  /// The calling thread among those that compute. Blocks of a pipeline are one-dimensional.
+  static TILEWRIGHT_DEVICE uint32_t thread() { return arch::thread_index().x; }
+  /// Position of element 0 of a part, in the tile. Plain arithmetic, so that differences of positions fold to
+  /// constants.
   static TILEWRIGHT_DEVICE blas::Coord first(int part) {
-    const uint32_t thread = arch::thread_index().x, lane = thread % 32, warp = thread / 32;
+    const uint32_t thread = WgmmaFragment::thread(), lane = thread % 32, warp = thread / 32;
     const uint32_t group = warp / 4;
     return {Config::part_row(group, part) + 16 * (warp % 4) + lane / 4,
             Config::part_column(group, part) + 2 * (lane % 4)};

@@ -12,11 +12,16 @@
 #include "tilewright/arch/index.h"
 #include "tilewright/arch/wgmma.h"
 #include "tilewright/config.h"
+#include "tilewright/layout/block_tensor.h"
 #include "tilewright/layout/tensor.h"
 #include "tilewright/pipeline/fragment.h"
 #include "tilewright/pipeline/misuse.h"
 
 namespace tilewright::blas {
+namespace detail {
+template <class D, class Machine>
+class BlockExecution;
+}  // namespace detail
 inline namespace TILEWRIGHT_MODE {
 
 template <class Handle>
@@ -48,7 +53,7 @@ class Accumulator {
   static TILEWRIGHT_HOST_DEVICE constexpr int size() { return kSize; }
   /// Whether this thread holds elements. Threads that only bring operands do not.
   TILEWRIGHT_DEVICE bool is_thread_active() const {
-    return arch::thread_index().x < static_cast<uint32_t>(Held::threads);
+    return Held::thread() < static_cast<uint32_t>(Held::threads);
   }
   /// Whether the tile reaches over an edge of the product, so that some elements do not exist.
   TILEWRIGHT_DEVICE bool is_predicated() const { return rows_ < kTileRows || columns_ < kTileColumns; }
@@ -104,7 +109,7 @@ class Accumulator {
   }
 
   /// out = result.
-  template <AnyTileView Out>
+  template <AnyTile Out>
   TILEWRIGHT_DEVICE void partition_and_store(const Out& out) {
     begin_read();
     update<false>(out, [](const Value& value, const auto&, Coord) { return value; });
@@ -151,21 +156,21 @@ class Accumulator {
     return {};
   }
   /// This thread's elements of a tile in memory; zeros where none exist.
-  template <AnyTileView In>
+  template <AnyTile In>
   TILEWRIGHT_DEVICE auto make_partition_and_copy(const In& in) const {
     Fragment<typename In::value_type, kSize> fragment;
     partition_and_copy(in, fragment);
     return fragment;
   }
   /// Memory to fragment.
-  template <AnyTileView In, class T>
+  template <AnyTile In, class T>
   TILEWRIGHT_DEVICE void partition_and_copy(const In& in, Fragment<T, kSize>& to) const {
     visit_memory(in, [&](int i, const auto* element) {
       to[i] = element != nullptr ? impl::convert_to<T>(*element) : T{};
     });
   }
   /// Fragment to memory.
-  template <class T, AnyTileView Out>
+  template <class T, AnyTile Out>
   TILEWRIGHT_DEVICE void partition_and_copy(const Fragment<T, kSize>& from, const Out& out) const {
     visit_memory(out, [&](int i, auto* element) {
       if (element != nullptr) *element = impl::convert_to<typename Out::value_type>(from[i]);
@@ -175,10 +180,18 @@ class Accumulator {
  private:
   template <class Handle>
   friend class TilePipeline;
+  template <class D, class Machine>
+  friend class detail::BlockExecution;
   static constexpr auto kTileRows = static_cast<uint32_t>(Held::rows);
   static constexpr auto kTileColumns = static_cast<uint32_t>(Held::columns);
 
   TILEWRIGHT_DEVICE Accumulator() {}
+  /// fill(an empty one): for functions that return an accumulator, which cannot move.
+  struct Fill {};
+  template <class F>
+  TILEWRIGHT_DEVICE Accumulator(Fill, F&& fill) {
+    fill(*this);
+  }
 
   /// The pipeline: the registers hold the result of a tile of which so much exists.
   TILEWRIGHT_DEVICE void finish(uint32_t rows, uint32_t columns) {
@@ -224,15 +237,44 @@ class Accumulator {
     TILEWRIGHT_UNROLL
     for (int part = 0; part < Held::parts; ++part) {
       const Coord first = pinned_first_coord(part);
-      auto* const at_first = &view(first.m, first.n);
+      auto* const at_first = address(view, first.m, first.n);
       TILEWRIGHT_UNROLL
       for (int i = 0; i < kPartSize; ++i) {
         const Coord at{first.m + Held::down(i), first.n + Held::across(i)};
-        auto* const element =
-            at_first + Held::down(i) * view.row_stride() + Held::across(i) * view.column_stride();
+        auto* const element = address(view, at_first, first, i);
         const bool exists = at.m < limit.m && at.n < limit.n;
         f(part * kPartSize + i, exists ? element : nullptr);
       }
+    }
+  }
+
+  /// The address of an element. A layout is not asked for what it does not have: that is one of another
+  /// element.
+  template <class View>
+  TILEWRIGHT_DEVICE static auto* address(const View& view, uint32_t row, uint32_t column) {
+    if constexpr (AnyLayoutView<View> &&
+                  (View::tile_rows < Held::rows || View::tile_columns < Held::columns)) {
+      row = row < view.rows() ? row : 0;
+      column = column < view.columns() ? column : 0;
+    }
+    return &view(row, column);
+  }
+  /// Of element i of a part, given that of element 0, where strides say how far it is from there.
+  template <class View, class T>
+  TILEWRIGHT_DEVICE static T* address(const View& view, T* at_first, Coord first, int i) {
+    if constexpr (AnyTileView<View>) {
+      return at_first + Held::down(i) * view.row_stride() + Held::across(i) * view.column_stride();
+    } else {
+      return address(view, first.m + Held::down(i), first.n + Held::across(i));
+    }
+  }
+  /// Of element i + 1, given that of element i, its neighbour in the row.
+  template <class View, class T>
+  TILEWRIGHT_DEVICE static T* neighbour(const View& view, T* left, Coord first, int i) {
+    if constexpr (AnyTileView<View>) {
+      return left + view.column_stride();
+    } else {
+      return address(view, left, first, i + 1);
     }
   }
 
@@ -252,7 +294,7 @@ class Accumulator {
   }
 
   /// Memory: out = f(result, out, coord) where elements exist.
-  template <bool ReadOld, AnyTileView Out, class F>
+  template <bool ReadOld, AnyTile Out, class F>
   TILEWRIGHT_DEVICE void update(const Out& out, F&& f) const {
     static_assert(!std::is_const_v<typename Out::element_type>, "results cannot be stored to const elements");
     const Coord limit = common_extents(out);
@@ -271,11 +313,11 @@ class Accumulator {
     TILEWRIGHT_UNROLL
     for (int part = 0; part < Held::parts; ++part) {
       const Coord first = pinned_first_coord(part);
-      T* const at_first = &out(first.m, first.n);
+      T* const at_first = address(out, first.m, first.n);
       TILEWRIGHT_UNROLL
       for (int i = 0; i < kPartSize; i += 2) {
         const Coord at{first.m + Held::down(i), first.n + Held::across(i)};
-        T* const left = at_first + Held::down(i) * out.row_stride() + Held::across(i) * out.column_stride();
+        T* const left = address(out, at_first, first, i);
         const auto left_result = held_.template element<Value>(part, i);
         const auto right_result = held_.template element<Value>(part, i + 1);
         if constexpr (InPairs) {
@@ -285,7 +327,7 @@ class Accumulator {
           both.right = impl::convert_to<T>(f(right_result, both.right, Coord{at.m, at.n + 1}));
           *reinterpret_cast<Pair<T>*>(left) = both;
         } else {
-          T* const right = left + out.column_stride();
+          T* const right = neighbour(out, left, first, i);
           update_one<ReadOld>(left, at, limit, left_result, f);
           update_one<ReadOld>(right, Coord{at.m, at.n + 1}, limit, right_result, f);
         }
@@ -310,7 +352,7 @@ class Accumulator {
   template <class Out>
   TILEWRIGHT_DEVICE static bool can_store_pairs(const Out& out) {
     using T = typename Out::value_type;
-    if constexpr (Held::stores_pairs && Out::contiguous_rows && sizeof(T) <= 8) {
+    if constexpr (Held::stores_pairs && AnyTileView<Out> && Out::contiguous_rows && sizeof(T) <= 8) {
       const auto start = reinterpret_cast<uintptr_t>(out.data());
       const auto step = static_cast<uintptr_t>(out.row_stride()) * sizeof(T);
       return (start | step) % sizeof(Pair<T>) == 0;

@@ -2,4 +2,5 @@
 #pragma once
 
 #include "tilewright/pipeline/descriptor/explain.h"
+#include "tilewright/pipeline/descriptor/refused.h"
 #include "tilewright/pipeline/descriptor/traits.h"

@@ -11,6 +11,15 @@
 #include "tilewright/arch/warp.h"
 #include "tilewright/config.h"
 
+/// First statement of a kernel: returns from it where its code is compiled for an older architecture than
+/// SM<> of the descriptor D names. For programs that are built for several.
+#if defined(__CUDA_ARCH__)
+#  define TILEWRIGHT_SKIP_IF_NOT_APPLICABLE_SM(D) \
+    if constexpr (__CUDA_ARCH__ < ::tilewright::blas::sm_of_v<D>) return
+#else
+#  define TILEWRIGHT_SKIP_IF_NOT_APPLICABLE_SM(D) static_cast<void>(0)
+#endif
+
 #if defined(TILEWRIGHT_EMULATE)
 
 /// Declares `name`: the block's dynamic shared memory as bytes, aligned to `alignment` (at most 1024).

@@ -26,5 +26,19 @@ Status launch(void (*kernel)(P...), [[maybe_unused]] const Pipeline<Handle>& pip
   return arch::launch(kernel, config, std::forward<A>(arguments)...);
 }
 
+/// A launch of `grid` blocks of a descriptor's BlockDim on `stream`, with so many bytes of shared memory: for
+/// kernels that multiply without a pipeline, with arch::launch(kernel, config, arguments...).
+template <AnyDescription D>
+arch::LaunchConfig make_launch_config(arch::Index3 grid, uint32_t shared_bytes, void* stream = nullptr,
+                                      const char* name = "kernel") {
+  static_assert(!facts_of_v<D>.with_pipeline, "a pipeline has its own: p->launch_config(grid)");
+  arch::LaunchConfig config;
+  config.grid = grid;
+  config.block = D::block_dim;
+  config.shared_bytes = shared_bytes;
+  config.stream = stream;
+  config.name = name;
+  return config;
+}
 }  // namespace TILEWRIGHT_MODE
 }  // namespace tilewright::blas

@@ -126,6 +126,10 @@ class DevicePipeline {
   /// Extents of the product.
   TILEWRIGHT_HOST_DEVICE uint32_t rows() const { return params_.m; }
   TILEWRIGHT_HOST_DEVICE uint32_t columns() const { return params_.n; }
+  /// K of A and B, up to whole K tiles; zero where the product is empty.
+  TILEWRIGHT_HOST_DEVICE uint32_t depth_of_k() const {
+    return params_.k_tiles * static_cast<uint32_t>(facts_of_v<D>.k);
+  }
 
  private:
   template <class Handle>

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "tilewright/config.h"
+#include "tilewright/layout/tile_layout.h"
 
 namespace tilewright::blas {
 
@@ -19,6 +20,15 @@ class SharedStorageCalculator {
   TILEWRIGHT_HOST_DEVICE constexpr SharedStorageCalculator add(uint32_t alignment, uint32_t element_bytes,
                                                                uint32_t count) const {
     return add(alignment, element_bytes * count);
+  }
+  /// A tile of elements of `element_bytes` in a layout, which may ask for more alignment.
+  template <class Layout>
+  requires requires(const Layout& l) { l.cosize(); }
+  TILEWRIGHT_HOST_DEVICE constexpr SharedStorageCalculator add(uint32_t alignment, uint32_t element_bytes,
+                                                               const Layout& layout) const {
+    constexpr uint32_t kLeast = detail::layout_alignment_v<Layout>;
+    return add(alignment > kLeast ? alignment : kLeast,
+               element_bytes * static_cast<uint32_t>(layout.cosize()));
   }
   /// Bytes so far.
   TILEWRIGHT_HOST_DEVICE constexpr uint32_t get() const { return bytes_; }

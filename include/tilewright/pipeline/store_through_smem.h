@@ -11,19 +11,12 @@
 #include "tilewright/layout/tensor.h"
 #include "tilewright/pipeline/convert.h"
 #include "tilewright/pipeline/descriptor.h"
+#include "tilewright/pipeline/functors.h"
 #include "tilewright/pipeline/slab_store.h"
 #include "tilewright/pipeline/store_shadow.h"
 #include "tilewright/schedule/tile_schedule.h"
 
 namespace tilewright::blas {
-
-/// The result itself.
-struct identity {
-  template <class T>
-  TILEWRIGHT_HOST_DEVICE T operator()(const T& value, Coord) const {
-    return value;
-  }
-};
 
 inline namespace TILEWRIGHT_MODE {
 

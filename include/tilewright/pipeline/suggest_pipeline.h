@@ -23,6 +23,7 @@
 #include "tilewright/pipeline/pipeline_binding.h"
 #include "tilewright/pipeline/pipeline_handle.h"
 #include "tilewright/pipeline/shared_storage.h"
+#include "tilewright/pipeline/suggest_schedule.h"
 
 namespace tilewright::blas {
 inline namespace TILEWRIGHT_MODE {
@@ -92,6 +93,13 @@ class Pipeline {
     if (tiles.x == 0 || tiles.y == 0 || batches == 0) return {};
     return schedule::TileSchedule::make(tiles.x, tiles.y, batches, blocks_per_cluster_of_v_m<descriptor>,
                                         blocks_per_cluster_of_v_n<descriptor>, raster, strip);
+  }
+
+  /// The same in the order that the library's planner would take (suggest_schedule.h).
+  schedule::TileSchedule suggest_schedule(uint32_t batches = 1) const {
+    const ScheduleChoice chosen =
+        blas::suggest_schedule<descriptor>(handle_.rows(), handle_.columns(), handle_.depth_of_k(), batches);
+    return make_schedule(batches, chosen.raster, chosen.strip);
   }
 
   /// The same tiles, handed out by cluster launch control: with persistent_config() a cluster for each.
@@ -221,6 +229,9 @@ constexpr Facts effective_facts() {
 
 template <class D, class A, class B>
 struct CheckPipeline {
+  static_assert(facts_of_v<D>.with_pipeline,
+                "suggest_pipeline needs WithPipeline() in the descriptor; without it D().execute(...) "
+                "multiplies what lies in shared memory");
   static constexpr path promised = path_of_v<D>;
   static constexpr bool too_large =
       detail::is_rule(first_broken_rule(path::wgmma, facts_of_v<D>), "wgmma.stage");

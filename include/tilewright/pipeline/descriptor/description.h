@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "tilewright/pipeline/descriptor/extents.h"
 #include "tilewright/pipeline/descriptor/operators.h"
@@ -14,7 +15,19 @@ namespace tilewright::blas {
 template <class... Operators>
 struct Description;
 
+inline namespace TILEWRIGHT_MODE {
+/// The machine that a translation unit is compiled for, as a type: functions of a descriptor that contain
+/// kernel code are other functions on each.
+struct ThisMachine {};
+}  // namespace TILEWRIGHT_MODE
+
 namespace detail {
+
+/// Without a pipeline: the layouts of a descriptor (block_layouts.h), and its products (block_execute.h).
+template <class D>
+struct BlockLayouts;
+template <class D, class Machine>
+class BlockExecution;
 
 template <class T>
 concept IsOperator = std::derived_from<T, OperatorTag>;
@@ -44,6 +57,8 @@ struct RefuseDuplicate {
   static_assert(!Twice || Kind != K::arrangement, "the operator Arrangement is given twice");
   static_assert(!Twice || Kind != K::execution, "the operator Block is given twice");
   static_assert(!Twice || Kind != K::block_dim, "the operator BlockDim is given twice");
+  static_assert(!Twice || Kind != K::leading_dimension, "the operator LeadingDimension is given twice");
+  static_assert(!Twice || Kind != K::batches, "the operator BatchesPerBlock is given twice");
   static_assert(!Twice || Kind != K::static_block_dim, "the operator StaticBlockDim is given twice");
   static_assert(!Twice || Kind != K::alignment, "the operator Alignment (or MaxAlignment) is given twice");
   static_assert(!Twice || Kind != K::with_pipeline, "the operator WithPipeline is given twice");
@@ -142,12 +157,72 @@ struct Description {
   static constexpr uint32_t b_size = static_cast<uint32_t>(size_operator::k * size_operator::n);
   static constexpr uint32_t c_size = static_cast<uint32_t>(size_operator::m * size_operator::n);
 
+  /// Products that a block computes at once, without a pipeline (BatchesPerBlock).
+  static constexpr uint32_t batches_per_block =
+      static_cast<uint32_t>(find<detail::OperatorKind::batches, BatchesPerBlock<1>>::value);
+
   /// The threads that compute; a pipeline may launch more.
   static constexpr Extent3 block_dim{static_cast<uint32_t>(block_dim_operator::x),
                                      static_cast<uint32_t>(block_dim_operator::y),
                                      static_cast<uint32_t>(block_dim_operator::z)};
   static constexpr uint32_t max_threads_per_block =
       static_cast<uint32_t>(block_dim_operator::x * block_dim_operator::y * block_dim_operator::z);
+
+  // ---- without a pipeline: layouts of A, B and C, and products of matrices in shared memory
+
+  /// The layout of a tile in shared memory: as Arrangement has it, with the leading dimensions of
+  /// LeadingDimension, or packed; or with `ld...` (a number, or static_ld<n>), in elements.
+  template <class... Ld>
+  static TILEWRIGHT_HOST_DEVICE constexpr auto get_layout_smem_a(Ld... ld) {
+    return detail::BlockLayouts<Description>::shared_a(ld...);
+  }
+  template <class... Ld>
+  static TILEWRIGHT_HOST_DEVICE constexpr auto get_layout_smem_b(Ld... ld) {
+    return detail::BlockLayouts<Description>::shared_b(ld...);
+  }
+  template <class... Ld>
+  static TILEWRIGHT_HOST_DEVICE constexpr auto get_layout_smem_c(Ld... ld) {
+    return detail::BlockLayouts<Description>::shared_c(ld...);
+  }
+  /// The layout that execute() reads fastest, without bank conflicts.
+  static TILEWRIGHT_HOST_DEVICE constexpr auto suggest_layout_smem_a() {
+    return detail::BlockLayouts<Description>::suggested_a();
+  }
+  static TILEWRIGHT_HOST_DEVICE constexpr auto suggest_layout_smem_b() {
+    return detail::BlockLayouts<Description>::suggested_b();
+  }
+  static TILEWRIGHT_HOST_DEVICE constexpr auto suggest_layout_smem_c() { return get_layout_smem_c(); }
+  /// The layout of a tile in global memory: packed, or with `ld...` as above.
+  template <class... Ld>
+  static TILEWRIGHT_HOST_DEVICE constexpr auto get_layout_gmem_a(Ld... ld) {
+    return detail::BlockLayouts<Description>::global_a(ld...);
+  }
+  template <class... Ld>
+  static TILEWRIGHT_HOST_DEVICE constexpr auto get_layout_gmem_b(Ld... ld) {
+    return detail::BlockLayouts<Description>::global_b(ld...);
+  }
+  template <class... Ld>
+  static TILEWRIGHT_HOST_DEVICE constexpr auto get_layout_gmem_c(Ld... ld) {
+    return detail::BlockLayouts<Description>::global_c(ld...);
+  }
+
+  /// The product of one block (pipeline/block_execute.h says what each form does):
+  ///   execute(alpha, a, b, beta, c[, a_load, b_load, c_load, c_store])  C = alpha A B + beta C
+  ///   execute(a, b, accumulator[, a_load, b_load])                      accumulator += A B
+  ///   execute(a, b[, a_load, b_load])                                   an accumulator of A B
+  template <class Machine = ThisMachine, class... Arguments>
+  TILEWRIGHT_DEVICE auto execute(Arguments&&... arguments) const {
+    return detail::BlockExecution<Description, Machine>::execute(std::forward<Arguments>(arguments)...);
+  }
+  /// An empty accumulator of the calling thread, for execute(a, b, accumulator).
+  template <class Machine = ThisMachine>
+  static TILEWRIGHT_DEVICE auto suggest_accumulator() {
+    return detail::BlockExecution<Description, Machine>::make_accumulator();
+  }
+  template <class Machine = ThisMachine>
+  static TILEWRIGHT_DEVICE auto get_accumulator() {
+    return suggest_accumulator<Machine>();
+  }
 };
 
 template <detail::IsOperator A, detail::IsOperator B>

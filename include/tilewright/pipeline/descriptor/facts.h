@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "tilewright/mainloop/mma_sync_plan.h"
+#include "tilewright/mainloop/simt_block_plan.h"
 #include "tilewright/mainloop/simt_tile_plan.h"
 #include "tilewright/mainloop/wgmma_tile_layout.h"
 #include "tilewright/numeric/block_format.h"
@@ -26,6 +27,7 @@ struct Facts {
   bool with_pipeline = false, input_streaming = false;
   int sm = 0;
   sm_modifier modifier = generic;
+  int batches = 1;  // of a block, without a pipeline
   int cluster_m = 1, cluster_n = 1;
   bool require_multicast = false;
   bool has_accumulation = false;
@@ -89,23 +91,28 @@ struct Facts {
             !k_major_b() && b_alignment == 16 && !is_complex,
             is_complex};
   }
-  /// FP8 on sm_90 is multiplied as f16, and sums of an MMA are added in FP32 (arch/mma_sync.h).
+  /// Without a pipeline: what the ordinary cores compute of a block's FP32 product.
+  constexpr tiles::SimtBlockShape simt_block_shape() const { return {m, n, k, threads, is_complex}; }
+  /// FP8 on sm_90 is multiplied as f16, and sums of an MMA are added in FP32 (arch/mma_sync.h). Without a
+  /// pipeline extents are those of whole MMAs.
   constexpr tiles::MmaSyncShape mma_sync_shape() const {
     const bool as_f16 = is_float8(a) && sm == 900;
-    return {m,
-            n,
-            k,
-            threads,
-            bytes_of(a),
-            is_complex,
-            c == Element::f16,
-            as_f16,
-            interval != 0 && !as_f16,
-            !k_major_a(),
-            !k_major_b(),
-            a_alignment,
-            b_alignment,
-            sm};
+    const tiles::MmaSyncShape shape{m,
+                                    n,
+                                    k,
+                                    threads,
+                                    bytes_of(a),
+                                    is_complex,
+                                    c == Element::f16,
+                                    as_f16,
+                                    interval != 0 && !as_f16,
+                                    !k_major_a(),
+                                    !k_major_b(),
+                                    a_alignment,
+                                    b_alignment,
+                                    sm,
+                                    with_pipeline};
+    return with_pipeline ? shape : tiles::mma_sync_padded(shape);
   }
 };
 
@@ -147,6 +154,7 @@ constexpr Facts make_facts() {
     f.sm = D::template find<K::sm>::architecture;
     f.modifier = D::template find<K::sm>::modifier;
   }
+  f.batches = static_cast<int>(D::batches_per_block);
   f.cluster_m = D::cluster_operator::m;
   f.cluster_n = D::cluster_operator::n;
   f.require_multicast = D::template has<K::require_multicast>;

@@ -14,7 +14,10 @@
 namespace tilewright::blas {
 
 enum class type : uint8_t { real, complex };
-enum class function : uint8_t { MM };
+/// TRSM exists to be refused by name.
+enum class function : uint8_t { MM, TRSM };
+/// For TransposeMode.
+enum class transpose_mode : uint8_t { non_transposed, transposed, conj_transposed };
 
 /// Whether code may use the instructions that only one architecture has (sm_90a, sm_100a).
 enum class sm_modifier : uint8_t { generic, arch_specific, family_specific };
@@ -42,8 +45,10 @@ enum class OperatorKind : uint8_t {
   type,
   function,
   arrangement,
+  leading_dimension,
   execution,
   block_dim,
+  batches,
   static_block_dim,
   alignment,
   with_pipeline,
@@ -104,6 +109,9 @@ struct Type : detail::Operator<detail::OperatorKind::type> {
 
 template <function F>
 struct Function : detail::Operator<detail::OperatorKind::function> {
+  static_assert(
+      F == function::MM,
+      "Function: only MM, the matrix product; the triangular solve TRSM is not part of this library");
   static constexpr function value = F;
 };
 
@@ -112,6 +120,41 @@ struct Function : detail::Operator<detail::OperatorKind::function> {
 template <arrangement A, arrangement B, arrangement C = row_major>
 struct Arrangement : detail::Operator<detail::OperatorKind::arrangement> {
   static constexpr arrangement a = A, b = B, c = C;
+};
+
+namespace detail {
+
+constexpr arrangement arrangement_of_mode(transpose_mode mode) {
+  return mode == transpose_mode::non_transposed ? col_major : row_major;
+}
+template <transpose_mode A, transpose_mode B>
+struct ArrangementOfModes {
+  static_assert(A != transpose_mode::conj_transposed && B != transpose_mode::conj_transposed,
+                "TransposeMode: conj_transposed is not an arrangement; give execute() a conj_transpose_view");
+  using type = Arrangement<arrangement_of_mode(A), arrangement_of_mode(B), col_major>;
+};
+
+}  // namespace detail
+
+/// The older spelling of Arrangement: matrices are column-major as BLAS has them, or transposed, that is
+/// row-major; C is column-major.
+template <transpose_mode A, transpose_mode B>
+using TransposeMode = typename detail::ArrangementOfModes<A, B>::type;
+
+/// Without a pipeline: leading dimensions, in elements, of A, B and C in shared memory (get_layout_smem_a).
+/// Without it they are packed.
+template <int A, int B, int C>
+struct LeadingDimension : detail::Operator<detail::OperatorKind::leading_dimension> {
+  static_assert(A > 0 && B > 0 && C > 0, "LeadingDimension: numbers of elements, positive");
+  static constexpr int a = A, b = B, c = C;
+};
+
+/// Without a pipeline: one execute() multiplies Count pairs of matrices, which lie one behind the other
+/// (the layouts have so many matrices).
+template <int Count>
+struct BatchesPerBlock : detail::Operator<detail::OperatorKind::batches> {
+  static_assert(Count > 0, "BatchesPerBlock: a positive number");
+  static constexpr int value = Count;
 };
 
 /// All threads of a block work on one tile.

@@ -27,6 +27,14 @@ struct CheckComplete {
                 "SplitInto belongs to RequiredMantissaBits, which is not there");
   static_assert(f.mantissa_bits <= 23 || f.c != Element::f32,
                 "RequiredMantissaBits: float has 23 bits; ask for more of double");
+  static constexpr bool has_leading_dimension = D::template has<OperatorKind::leading_dimension>;
+  static_assert(
+      !f.with_pipeline || !has_leading_dimension,
+      "LeadingDimension is of matrices in shared memory, which a pipeline lays out by itself: leave "
+      "WithPipeline() out, or give make_gmem_tensor a static_ld<n>");
+  static_assert(!f.with_pipeline || f.batches == 1,
+                "BatchesPerBlock multiplies without a pipeline: leave WithPipeline() out, or use rank-3 "
+                "tensors and the batch coordinates of get_tile");
   static constexpr bool scaled_elements =
       is_scaled_element(f.a) && is_scaled_element(f.b) && f.c == Element::f32 && !f.is_complex;
   static_assert(

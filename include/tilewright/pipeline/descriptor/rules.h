@@ -50,6 +50,10 @@ constexpr tiles::MmaSyncPlan mma_sync_plan_of(const Facts& f) {
   return tiles::mma_sync_plan(f.mma_sync_shape());
 }
 
+constexpr tiles::SimtBlockPlan simt_block_plan_of(const Facts& f) {
+  return tiles::simt_block_plan(f.simt_block_shape());
+}
+
 /// Numbers whose complex products mma.sync sums: negation is exact, both parts fill whole registers.
 constexpr bool mma_sync_has_complex(Element e) {
   return is_float16(e) || e == Element::tf32 || e == Element::f64;
@@ -152,7 +156,6 @@ constexpr bool shares_all(const Facts& f) {
   X(tcgen05, "tcgen05.products", "one product with BlockScale", !f.is_scaled() || f.products == 1,            \
     "Products<" + std::to_string(f.products) + ">()")                                                         \
                                                                                                               \
-  X(mma_sync, "mma_sync.pipeline", "WithPipeline()", f.with_pipeline, "no WithPipeline()")                    \
   X(mma_sync, "mma_sync.arch", "SM<800>() or later", f.sm >= 800, sm_text(f))                                 \
   X(mma_sync, "mma_sync.block_scale", "no BlockScale: only sm_100a multiplies scales", !f.is_scaled(),          \
     block_scale_text(f))                                                                                      \
@@ -170,22 +173,25 @@ constexpr bool shares_all(const Facts& f) {
     f.cluster_m * f.cluster_n == 1, cluster_text(f))                                                          \
   X(mma_sync, "mma_sync.block_dim", "BlockDim of whole warps", f.threads % 32 == 0, threads_text(f))          \
   X(mma_sync, "mma_sync.producer",                                                                            \
-    "BlockDim of at most 896 threads: a block of more has no room for the four warps that bring operands",    \
-    f.threads + tiles::kMmaSyncProducers <= 1024, threads_text(f))                                            \
-  X(mma_sync, "mma_sync.tile_m", "M in multiples of 16", f.m % 16 == 0, nearest_text("M", f.m, 16))           \
-  X(mma_sync, "mma_sync.tile_n", "N in multiples of 8, of 16 for row_major B of 8-bit inputs",                \
-    f.n % tiles::mma_sync_columns(f.mma_sync_shape()) == 0,                                                   \
+    "with WithPipeline() a BlockDim of at most 896 threads: a block of more has no room for the four warps "  \
+    "that bring operands",                                                                                    \
+    !f.with_pipeline || f.threads + tiles::kMmaSyncProducers <= 1024, threads_text(f))                                            \
+  X(mma_sync, "mma_sync.tile_m", "M in multiples of 16; any without WithPipeline()",                               \
+    !f.with_pipeline || f.m % 16 == 0, nearest_text("M", f.m, 16))                                            \
+  X(mma_sync, "mma_sync.tile_n", "N in multiples of 8, of 16 for row_major B of 8-bit inputs; any without WithPipeline()", \
+    !f.with_pipeline || f.n % tiles::mma_sync_columns(f.mma_sync_shape()) == 0,                                                   \
     nearest_text("N", f.n, tiles::mma_sync_columns(f.mma_sync_shape())))                                      \
   X(mma_sync, "mma_sync.tile_k",                                                                              \
     "K in multiples of 16 for 16-bit inputs, of 8 for tf32 and double, of 32 for 8-bit inputs; half of that " \
-    "for complex ones", f.k % f.mma_sync_shape().step() == 0,                                                 \
+    "for complex ones; any without WithPipeline()", !f.with_pipeline || f.k % f.mma_sync_shape().step() == 0,                                                 \
     nearest_text("K", f.k, f.mma_sync_shape().step()))                                                        \
   X(mma_sync, "mma_sync.warps",                                                                               \
     "a grid of all warps over the tile in which each has whole MMAs: 16 rows, and columns as tile_n has them",\
     detail::mma_sync_plan_of(f).warps_m != 0, mma_sync_warps_text(f))                                         \
   X(mma_sync, "mma_sync.registers",                                                                           \
     "accumulators and operands of a thread within what the block leaves it: 215 registers with at most 128 "  \
-    "threads, 128 with 256, 56 with 512, and 16 fewer for FP8 on SM<900>; a smaller tile or more threads",                                     \
+    "threads, 128 with 256, 56 with 512 (without WithPipeline() 215, 215, 88, and 24 with 1024), and 16 "      \
+    "fewer for FP8 on SM<900>; a smaller tile or more threads",                                               \
     detail::mma_sync_plan_of(f).live_registers <= detail::mma_sync_plan_of(f).thread_registers,               \
     mma_sync_registers_text(f))                                                                               \
   X(mma_sync, "mma_sync.stage",                                                                               \
@@ -193,8 +199,8 @@ constexpr bool shares_all(const Facts& f) {
     "101376 on others; a smaller tile or a narrower type",                                                    \
     detail::mma_sync_plan_of(f).max_depth >= 1, mma_sync_stage_text(f))                                       \
                                                                                                               \
-  X(simt, "simt.pipeline", "WithPipeline()", f.with_pipeline, "no WithPipeline()")                            \
-  X(simt, "simt.arch", "SM<900, arch_specific>()", f.sm == 900 && f.modifier == arch_specific, sm_text(f))    \
+  X(simt, "simt.arch", "SM<900, arch_specific>(); without WithPipeline() SM<800>() or later",                  \
+    f.with_pipeline ? f.sm == 900 && f.modifier == arch_specific : f.sm >= 800, sm_text(f))                   \
   X(simt, "simt.block_scale", "no BlockScale: only sm_100a multiplies scales", !f.is_scaled(),          \
     block_scale_text(f))                                                                                      \
   X(simt, "simt.precision", "float inputs with float accumulators",                                           \
@@ -203,14 +209,20 @@ constexpr bool shares_all(const Facts& f) {
     f.mantissa_bits == 0, "RequiredMantissaBits<" + std::to_string(f.mantissa_bits) + ">()")                  \
   X(simt, "simt.products", "one product", f.products == 1,                                                    \
     "Products<" + std::to_string(f.products) + ">()")                                                         \
-  X(simt, "simt.block_dim", "BlockDim of 128 threads: one warpgroup", f.threads == 128, threads_text(f))      \
-  X(simt, "simt.tile_m", "M of 32, 64 or 128, of complex numbers 32 or 64",                                   \
-    tiles::is_simt_tile_m(f.m, f.is_complex),                                                                 \
+  X(simt, "simt.block_dim", "BlockDim of 128 threads: one warpgroup; without WithPipeline() of whole warps",   \
+    f.with_pipeline ? f.threads == 128 : f.threads % 32 == 0, threads_text(f))                                \
+  X(simt, "simt.tile_m", "M of 32, 64 or 128, of complex numbers 32 or 64; any without WithPipeline()",       \
+    !f.with_pipeline || tiles::is_simt_tile_m(f.m, f.is_complex),                                                                 \
     nearest_text("M", f.m, f.m <= 32 ? 32 : f.m <= 64 ? 64 : f.m <= 128 && !f.is_complex ? 128 : 0))          \
-  X(simt, "simt.tile_n", "N of 128", f.n == 128, nearest_text("N", f.n, f.n < 128 ? 128 : 0))                 \
-  X(simt, "simt.tile_k", "K of 8, 16, 24 or 32, of complex numbers 4, 8, 12 or 16",                           \
-    tiles::is_simt_tile_k(f.simt_shape().k),                                                                  \
+  X(simt, "simt.tile_n", "N of 128; any without WithPipeline()", !f.with_pipeline || f.n == 128, nearest_text("N", f.n, f.n < 128 ? 128 : 0))                 \
+  X(simt, "simt.tile_k", "K of 8, 16, 24 or 32, of complex numbers 4, 8, 12 or 16; any without WithPipeline()", \
+    !f.with_pipeline || tiles::is_simt_tile_k(f.simt_shape().k),                                                                  \
     nearest_text("K", f.k, f.simt_shape().k >= 32 ? 0 : f.is_complex ? 4 : 8))                                \
+  X(simt, "simt.registers",                                                                                   \
+    "without WithPipeline() accumulators and operands of a thread within what the block leaves it: 215 "      \
+    "registers with at most 256 threads, 88 with 512, 24 with 1024; a smaller tile or more threads",          \
+    f.with_pipeline || detail::simt_block_plan_of(f).live_registers <=                                        \
+                           detail::simt_block_plan_of(f).thread_registers, simt_registers_text(f))            \
   X(simt, "simt.accumulation", "no Accumulation<promoted<n>>(): every product is added in FP32",              \
     f.interval == 0, "promoted<" + std::to_string(f.interval) + ">")                                          \
   X(simt, "simt.cluster", "no BlocksPerCluster of more than one block", f.cluster_m * f.cluster_n == 1,       \

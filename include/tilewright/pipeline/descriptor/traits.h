@@ -18,6 +18,17 @@ template <AnyDescription D>
 inline constexpr bool is_complete_blas_v =
     facts_of_v<D>.has_size&& facts_of_v<D>.has_precision&& facts_of_v<D>.has_sm;
 
+/// Whether T is a descriptor with Block(), and whether it has all besides that a product needs.
+template <class T>
+inline constexpr bool is_blas_execution_v = false;
+template <AnyDescription D>
+inline constexpr bool is_blas_execution_v<D> =
+    detail::Plain<D>::template has<detail::OperatorKind::execution>;
+template <class T>
+inline constexpr bool is_complete_blas_execution_v = false;
+template <AnyDescription D>
+inline constexpr bool is_complete_blas_execution_v<D> = is_blas_execution_v<D>&& is_complete_blas_v<D>;
+
 template <AnyDescription D>
 struct size_of {
   static constexpr int m = facts_of_v<D>.m, n = facts_of_v<D>.n, k = facts_of_v<D>.k;
@@ -55,11 +66,53 @@ inline constexpr int alignment_of_v_b = facts_of_v<D>.b_alignment;
 template <AnyDescription D>
 inline constexpr int alignment_of_v_c = facts_of_v<D>.c_alignment;
 
+/// Of A, B and C in shared memory without a pipeline: what LeadingDimension names, or that of packed tiles.
+template <AnyDescription D>
+struct leading_dimension_of {
+ private:
+  using Given = typename detail::Plain<D>::template find<detail::OperatorKind::leading_dimension>;
+  static constexpr int given(int packed, int operand) {
+    if constexpr (std::is_void_v<Given>) {
+      return packed;
+    } else {
+      return operand == 0 ? Given::a : operand == 1 ? Given::b : Given::c;
+    }
+  }
+  static constexpr Facts f = facts_of_v<D>;
+
+ public:
+  static constexpr int a = given(f.a_arrangement == row_major ? f.k : f.m, 0),
+                       b = given(f.b_arrangement == row_major ? f.n : f.k, 1),
+                       c = given(f.c_arrangement == row_major ? f.n : f.m, 2);
+};
+template <AnyDescription D>
+inline constexpr int leading_dimension_of_v_a = leading_dimension_of<D>::a;
+template <AnyDescription D>
+inline constexpr int leading_dimension_of_v_b = leading_dimension_of<D>::b;
+template <AnyDescription D>
+inline constexpr int leading_dimension_of_v_c = leading_dimension_of<D>::c;
+
+/// The older spelling of arrangement_of_v_a and _b.
+template <AnyDescription D>
+inline constexpr transpose_mode transpose_mode_of_a =
+    arrangement_of_v_a<D> == col_major ? transpose_mode::non_transposed : transpose_mode::transposed;
+template <AnyDescription D>
+inline constexpr transpose_mode transpose_mode_of_b =
+    arrangement_of_v_b<D> == col_major ? transpose_mode::non_transposed : transpose_mode::transposed;
+
+/// alignment_of<D>::a, b, c.
+template <AnyDescription D>
+struct alignment_of {
+  static constexpr int a = alignment_of_v_a<D>, b = alignment_of_v_b<D>, c = alignment_of_v_c<D>;
+};
+
 template <AnyDescription D>
 inline constexpr Extent3 block_dim_of_v = detail::Plain<D>::block_dim;
 template <AnyDescription D>
 inline constexpr bool has_static_block_dim_v =
     detail::Plain<D>::template has<detail::OperatorKind::static_block_dim>;
+template <AnyDescription D>
+inline constexpr unsigned batches_per_block_of_v = detail::Plain<D>::batches_per_block;
 template <AnyDescription D>
 inline constexpr bool is_with_pipeline_v = facts_of_v<D>.with_pipeline;
 template <AnyDescription D>

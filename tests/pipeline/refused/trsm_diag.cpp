@@ -1,0 +1,7 @@
+// expect: Diag belongs to the triangular solve TRSM
+#include "tests/pipeline/descriptors.h"
+#include "tilewright/blas.h"
+
+using namespace tilewright;
+using namespace tilewright::blas;
+using D = decltype(Size<4, 4, 4>() + Diag<diag::unit>());
