@@ -4,6 +4,7 @@
 #include "tests/fused/fused_cases.h"
 #include "tests/kernels/covering_array.h"
 #include "tests/kernels/text.h"
+#include "tests/tensor/tensor_axes.h"
 
 namespace tilewright::testing {
 namespace {
@@ -38,32 +39,9 @@ std::vector<DType> types_of_d(const TensorKernelId& id) {
   return {DType::f16, DType::bf16};
 }
 
-/// (rows, columns, K) for a tile.
-std::array<int64_t, 3> size_of(const TensorKernelId& id, int level) {
-  const int64_t m = id.tile_m, n = id.tile_n, k = kernels::tensor_tile_k(id);
-  switch (level) {
-    case 0:
-      return {m + 1, n + 48, k + k / 2};
-    case 1:
-      return {2 * m, n, 2 * k};
-    case 2:
-      return {5, n + 16, 7};
-    case 3:
-      return {2 * m - 7, 48, 3 * k + 5};
-    default:
-      return {m + 16, 33, k};
-  }
-}
-
 void set_padding(GemmCase& c, int level) {
-  Problem& p = c.problem;
-  const auto line = [&p](const Operand& o) { return o.layout == Layout::row_major ? p.n : p.m; };
-  if (level == 0) p.c.ld = p.d.ld = line(p.d);  // packed: bulk stores or not, as it comes
-  if (level == 2) {                             // nothing in pairs
-    pad_for_bulk(p, 1);
-    p.c.ld += 1, p.d.ld += 3;
-    if (p.epilogue.aux) p.epilogue.aux->ld += 5;
-  }
+  set_padding_level(c, level);
+  if (level == 2 && c.problem.epilogue.aux) c.problem.epilogue.aux->ld += 5;
 }
 
 void set_batches(GemmCase& c, int level) {
@@ -77,11 +55,7 @@ void set_batches(GemmCase& c, int level) {
 
 void set_factors(GemmCase& c, int level) {
   Problem& p = c.problem;
-  constexpr std::array<std::array<float, 2>, 6> kFactors{
-      {{1, 0}, {-1.25f, 0}, {0.5f, 2}, {0, 1}, {1.5f, -0.75f}, {1, 1}}};
-  p.alpha = kFactors[static_cast<size_t>(level)][0];
-  p.beta = kFactors[static_cast<size_t>(level)][1];
-  c.device_scalars = level == 4;
+  set_factor_level(c, level);
   if (level == 1) p.scale_a = 0.5f, p.scale_b = 3;
   if (level >= 1 && level <= 3) p.scale_d = level == 2 ? -0.25f : 2.5f;
   if (level == 4 && is_fp8(p.a.type)) p.scale_a = 1.5f, p.scale_d = 0.75f;
@@ -95,7 +69,7 @@ GemmCase covering_case(const Row& at, size_t number) {
   constexpr std::array<Data, 4> kData_{Data::normal, Data::uniform, Data::integers, Data::specials};
   constexpr std::array<GemmCase::Offsets, 3> kOffsets{{{}, {16, 32, 4, 8, 0, 4, 4}, {48, 16, 8, 4, 0, 8, 8}}};
   const TensorKernelId& id = fused_kernel_ids()[static_cast<size_t>(at[kKernel])];
-  const auto size = size_of(id, at[kSize]);
+  const auto size = size_at_level(id, at[kSize], 48);
   GemmCase c = fused_case(id, "", size[0], size[1], size[2], at[kLayoutD] == 1);
   c.name = text("fused ", number);
   Problem& p = c.problem;

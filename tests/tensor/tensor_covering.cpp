@@ -4,6 +4,7 @@
 
 #include "tests/kernels/covering_array.h"
 #include "tests/kernels/text.h"
+#include "tests/tensor/tensor_axes.h"
 #include "tests/tensor/tensor_cases.h"
 
 namespace tilewright::testing {
@@ -52,35 +53,6 @@ std::vector<Row> kernel_rows() {
   return rows;
 }
 
-/// (rows, columns, K) for a tile.
-std::array<int64_t, 3> size_of(const TensorKernelId& id, int level) {
-  const int64_t m = id.tile_m, n = id.tile_n, k = kernels::tensor_tile_k(id);
-  switch (level) {
-    case 0:
-      return {m + 1, n + 40, k + k / 2};
-    case 1:
-      return {2 * m, n, 2 * k};
-    case 2:
-      return {5, n + 8, 7};
-    case 3:
-      return {2 * m - 7, 40, 3 * k + 5};
-    default:
-      return {m + 16, 33, k};
-  }
-}
-
-void set_padding(GemmCase& c, int level) {
-  Problem& p = c.problem;
-  const auto line = [](const Operand& o, int64_t rows, int64_t columns) {
-    return o.layout == Layout::row_major ? columns : rows;
-  };
-  if (level == 0) p.c.ld = p.d.ld = line(p.d, p.m, p.n);  // packed: bulk stores or not, as it comes
-  if (level == 2) {                                       // nothing in pairs
-    pad_for_bulk(p, 1);
-    p.c.ld += 1, p.d.ld += 3;
-  }
-}
-
 void set_batches(GemmCase& c, int level) {
   if (level == 0) return;
   c.problem.l = 2;
@@ -88,11 +60,7 @@ void set_batches(GemmCase& c, int level) {
 }
 
 void set_factors(GemmCase& c, int level) {
-  constexpr std::array<std::array<float, 2>, 6> kFactors{
-      {{1, 0}, {-1.25f, 0}, {0.5f, 2}, {0, 1}, {1.5f, -0.75f}, {1, 1}}};
-  c.problem.alpha = kFactors[static_cast<size_t>(level)][0];
-  c.problem.beta = kFactors[static_cast<size_t>(level)][1];
-  c.device_scalars = level == 4;
+  set_factor_level(c, level);
   if (level == 3) c.options.tile = c.options.cluster = {};  // without a product any kernel does
   if (level != 5) return;
   c.in_place = true;
@@ -103,10 +71,10 @@ GemmCase covering_case(const TensorKernelId& id, const Row& at, size_t number) {
   constexpr std::array<Data, 5> kData_{Data::normal, Data::uniform, Data::integers, Data::specials,
                                        Data::codes};
   constexpr std::array<GemmCase::Offsets, 3> kOffsets{{{0, 0, 0, 0}, {16, 32, 4, 8}, {48, 16, 8, 4}}};
-  const auto size = size_of(id, at[kSize]);
+  const auto size = size_at_level(id, at[kSize], 40);
   GemmCase c = tensor_case(id, "", size[0], size[1], size[2], at[kLayoutD] == 1);
   c.name = text("covering ", number, ' ', kernels::tensor_kernel_name(id));
-  set_padding(c, at[kPadding]);
+  set_padding_level(c, at[kPadding]);
   const GemmCase::Offsets own = c.offset;
   c.offset = kOffsets[static_cast<size_t>(at[kOffset])];
   c.offset.a += own.a, c.offset.b += own.b;
