@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <random>
 
 #include "tests/block_scale/dequantised_case.h"
@@ -50,6 +51,24 @@ struct Equal {
   size_t equal = 0, compared = 0;
 };
 
+/// Where two results differ, and what is there.
+template <class Bytes>
+void print_differences(const DequantisedCase& c, const Bytes& emulated, const Bytes& gpu) {
+  const size_t size = static_cast<size_t>(bits_of(c.d)) / 8;
+  size_t count = 0;
+  for (size_t at = 0; at + size <= emulated.size(); at += size) {
+    uint32_t here = 0, there = 0;
+    std::memcpy(&here, &emulated[at], size);
+    std::memcpy(&there, &gpu[at], size);
+    if (here == there) continue;
+    if (++count <= 4)
+      std::printf("  %s, %lld x %lld x %lld: element %zu is %#x, on the GPU %#x\n", c.name.c_str(),
+                  static_cast<long long>(c.m), static_cast<long long>(c.n), static_cast<long long>(c.k),
+                  at / size, here, there);
+  }
+  if (count > 4) std::printf("  and %zu more\n", count - 4);
+}
+
 TEST_F(DequantisedGpu, has_the_bits_of_the_emulated_machine) {
   Equal ordinary, outer;
   std::vector<DequantisedCase> cases = dequantised_cases();
@@ -70,6 +89,8 @@ TEST_F(DequantisedGpu, has_the_bits_of_the_emulated_machine) {
     // bounds.
     if (i < first_outer) {
       EXPECT_EQ(here.d, there.d) << cases[i].name;
+    } else {
+      print_differences(cases[i], here.d, there.d);
     }
   }
   std::printf("bits of both machines: %zu of %zu problems equal, %zu of %zu with outer scales\n",
