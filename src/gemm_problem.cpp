@@ -268,9 +268,16 @@ Status set_c(const Problem& p, const Strides& d, KernelProblem& out) {
 Status check_epilogue(const Problem& p) {
   if (is_block_scaled(p))
     return broken(RuleId::epilogue_operands, p.a.block ? "A" : "B", "block-scaled", "e4m3");
-  for (const auto& [name, type] : {std::pair{"A", p.a.type}, std::pair{"B", p.b.type}})
-    if (!is_fp8(type) && type != DType::f16 && type != DType::bf16)
-      return broken(RuleId::epilogue_operands, name, type_text(type), type == DType::f32 ? "bf16" : "f16");
+  const auto built = [](DType type) { return is_fp8(type) || type == DType::f16 || type == DType::bf16; };
+  const auto nearest = [&](DType type, DType other) -> std::string {
+    if (is_fp8(other)) return "e4m3";
+    if (built(other)) return name_of(other);
+    return type == DType::f32 ? "bf16" : "f16";
+  };
+  if (!built(p.a.type))
+    return broken(RuleId::epilogue_operands, "A", type_text(p.a.type), nearest(p.a.type, p.b.type));
+  if (!built(p.b.type))
+    return broken(RuleId::epilogue_operands, "B", type_text(p.b.type), nearest(p.b.type, p.a.type));
   if (is_fp8(p.a.type)) {
     if (p.scale_mode != ScaleMode::per_tensor)
       return broken(RuleId::epilogue_sums, "scales",
@@ -302,6 +309,11 @@ Status set_epilogue(const Problem& p, KernelProblem& out) {
       return broken(RuleId::batch_stride_sign, "bias", "batch stride " + text(e.bias_batch_stride), "0");
     if (e.bias_batch_stride > kMost)
       return broken(RuleId::stride_range, "bias", "batch stride " + text(e.bias_batch_stride), text(kMost));
+    const int64_t lines = e.bias == BiasKind::row ? p.m : p.n;
+    const __int128 span = static_cast<__int128>(p.l > 0 ? p.l - 1 : 0) * e.bias_batch_stride + lines;
+    if (span * 4 >= kMaxSpanBytes)
+      return broken(RuleId::operand_span, "bias",
+                    text(p.l) + " batches of stride " + text(e.bias_batch_stride), "a smaller stride");
     const bool of_rows = (e.bias == BiasKind::row) != out.exchanged;
     to.bias = of_rows ? BiasKind::row : BiasKind::column;
     to.bias_type = e.bias_type;
@@ -317,6 +329,9 @@ Status set_epilogue(const Problem& p, KernelProblem& out) {
   to.aux_alignment = e.aux->alignment;
   to.aux_strides = out.exchanged ? transposed(*aux) : *aux;
   if (contiguous_columns(to.aux_strides)) return {};
+  if (e.aux->layout == p.d.layout)  // of a single row or column, whose elements lie apart
+    return broken(RuleId::epilogue_layout, "aux", "leading dimension " + text(e.aux->ld),
+                  text(e.aux->layout == Layout::row_major ? p.n : p.m));
   const bool row_major = p.d.layout == Layout::row_major;
   return broken(RuleId::epilogue_layout, "aux", row_major ? "layout column_major" : "layout row_major",
                 row_major ? "row_major" : "column_major");

@@ -154,7 +154,7 @@ constexpr NumberedRule kTable[] = {
     {RuleId::epilogue_pointer,
      {"epilogue.pointer",
       "bias, aux and amax_d are given where the problem has them and only there, aligned to their elements; "
-      "aux is memory of its own",
+      "aux and amax_d are memory of their own, and bias is not D",
       kInvalid}},
 };
 

@@ -60,6 +60,28 @@ Status check_operand_of_epilogue(const char* name, const void* pointer, bool wan
                 "a multiple of " + text(alignment));
 }
 
+/// An output of the epilogue is no other operand: kernels read those while they write it.
+Status check_apart(const char* name, const void* output, const Buffers& b) {
+  if (output == nullptr) return {};
+  const std::pair<const char*, const void*> others[] = {{"A", b.a},
+                                                        {"B", b.b},
+                                                        {"C", b.c},
+                                                        {"D", b.d},
+                                                        {"bias", b.bias},
+                                                        {"aux", b.aux},
+                                                        {"amax_d", b.amax_d},
+                                                        {"alpha", b.alpha},
+                                                        {"beta", b.beta},
+                                                        {"scale_a", b.scale_a},
+                                                        {"scale_b", b.scale_b},
+                                                        {"scale_d", b.scale_d}};
+  for (const auto& [other, pointer] : others)
+    if (pointer == output && std::string_view(other) != name)
+      return broken(RuleId::epilogue_pointer, name, std::string("the address of ") + other,
+                    "memory of its own");
+  return {};
+}
+
 Status check_epilogue_pointers(const PlanState& s, const Buffers& buffers) {
   const KernelEpilogue& e = s.problem.epilogue;
   const auto bytes = [](DType type) { return int64_t{bits_of(type)} / 8; };
@@ -69,14 +91,13 @@ Status check_epilogue_pointers(const PlanState& s, const Buffers& buffers) {
       return x;
     if (Status x = check_operand_of_epilogue("aux", buffers.aux, e.aux, e.aux_alignment, "aux is given"))
       return x;
-    const std::pair<const char*, const void*> others[] = {
-        {"A", buffers.a}, {"B", buffers.b}, {"C", buffers.c}, {"D", buffers.d}};
-    for (const auto& [name, pointer] : others)
-      if (e.aux && pointer == buffers.aux)
-        return broken(RuleId::epilogue_pointer, "aux", std::string("the address of ") + name,
-                      "memory of its own");
+    if (Status x = check_apart("aux", buffers.aux, buffers)) return x;
+    if (buffers.bias != nullptr && buffers.bias == buffers.d)
+      return broken(RuleId::epilogue_pointer, "bias", "the address of D", "memory of its own");
   }
-  return check_operand_of_epilogue("amax_d", buffers.amax_d, e.amax, sizeof(float), "amax_d is true");
+  if (Status x = check_operand_of_epilogue("amax_d", buffers.amax_d, e.amax, sizeof(float), "amax_d is true"))
+    return x;
+  return check_apart("amax_d", buffers.amax_d, buffers);
 }
 
 Status check_workspace(const PlanState& s, const Buffers& buffers) {

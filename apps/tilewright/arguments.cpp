@@ -115,7 +115,8 @@ void ProblemArguments::add_to(CLI::App& app) {
   app.add_option("--bias", bias,
                  "FP8, f16, bf16: add a vector to D's rows (row: an element for each) or columns (column)");
   app.add_option(both_spellings("bias_dtype"), bias_dtype, "Float16, BFloat16 or Float32")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->needs("--bias");
   app.add_option("--activation", activation, "FP8, f16, bf16: relu or gelu (its tanh approximation)");
   app.add_flag("--aux", aux, "FP8, f16, bf16: also store the value before the activation and scale_d");
   app.add_option(both_spellings("aux_dtype"), aux_dtype,

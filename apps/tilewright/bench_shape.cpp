@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -195,7 +196,13 @@ Expected<BenchOperands> BenchOperands::make_blocks(const Problem& p, int64_t l2_
 Status set_benched_epilogue(const std::string& words, Problem& p) {
   EpilogueOps& e = p.epilogue;
   std::istringstream parts(words);
+  const auto refuse = [](const std::string& why) {
+    return Error{ErrorCode::invalid_argument, "option.epilogue", "--epilogue: " + why};
+  };
+  if (words.empty()) return refuse("is empty; nearest legal: none");
+  std::set<std::string> seen;
   for (std::string word; std::getline(parts, word, '_');) {
+    if (!seen.insert(word).second) return refuse("'" + word + "' is there twice");
     if (word == "bias") {
       e.bias = p.d.layout == Layout::row_major ? BiasKind::column : BiasKind::row;
       e.bias_type = is_fp8(p.a.type) && p.d.type == DType::f32 ? DType::bf16 : p.d.type;
@@ -206,10 +213,11 @@ Status set_benched_epilogue(const std::string& words, Problem& p) {
     } else if (word == "amax") {
       e.amax_d = true;
     } else if (word != "none") {
-      return Error{ErrorCode::invalid_argument, "option.epilogue",
-                   "--epilogue: '" + word + "' is not one of none, bias, relu, gelu, aux, amax"};
+      return refuse("'" + word + "' is not one of none, bias, relu, gelu, aux, amax");
     }
   }
+  if (seen.count("none") != 0 && seen.size() > 1) return refuse("'none' stands alone");
+  if (seen.count("relu") + seen.count("gelu") > 1) return refuse("one activation, relu or gelu");
   return {};
 }
 

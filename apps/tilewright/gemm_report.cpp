@@ -108,8 +108,10 @@ void add_verdict(const Verdict& verdict, nlohmann::json& out) {
                   {"worst_ratio", verdict.aux->worst_ratio},
                   {"failures", verdict.aux->failures}};
   if (verdict.amax)
-    out["amax"] = {
-        {"got", verdict.amax->got}, {"low", verdict.amax->range.low}, {"high", verdict.amax->range.high}};
+    out["amax"] = {{"got", verdict.amax->got},
+                   {"low", verdict.amax->range.low},
+                   {"high", verdict.amax->range.high},
+                   {"nan", verdict.amax->range.nan}};
 }
 
 }  // namespace

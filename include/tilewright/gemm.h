@@ -203,8 +203,8 @@ struct Buffers {
   const float* scale_a = nullptr;
   const float* scale_b = nullptr;
   const float* scale_d = nullptr;
-  /// Problem::epilogue's; null where it has none. Read and written on the plan's device; aux is other memory
-  /// than A, B, C and D.
+  /// Problem::epilogue's; null where it has none. Read and written on the plan's device; aux and amax_d are
+  /// memory of their own, and bias is not D.
   const void* bias = nullptr;
   void* aux = nullptr;
   float* amax_d = nullptr;

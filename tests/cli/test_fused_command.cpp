@@ -53,17 +53,28 @@ TEST(FusedCommand, says_what_is_done) {
 
 TEST(FusedCommand, refuses_by_rule) {
   expect_refused(gemm("--mnk 64,64,64 --dtype s8 --activation relu"), "epilogue.operands", "A: type s8");
-  expect_refused(gemm("--mnk 64,64,64 --dtype f32 --amax"), "epilogue.operands", "bf16");
+  expect_refused(gemm("--mnk 64,64,64 --dtype f32 --amax"), "epilogue.operands", "nearest legal: bf16");
   expect_refused(gemm("--mnk 64,64,64 --dtype bf16 --b_major n --bias row"), "epilogue.operands",
                  "column_major");
   expect_refused(gemm("--mnk 64,64,65 --dtype bf16 --bias row"), "epilogue.operands", "leading dimension 65");
-  expect_refused(gemm("--mnk 64,64,64 --bias row --accumulation fast"), "epilogue.sums", "promoted");
-  expect_refused(gemm("--mnk 64,64,64 --bias row --bias_dtype Int32"), "epilogue.types", "f32");
+  expect_refused(gemm("--mnk 64,64,64 --bias row --accumulation fast"), "epilogue.sums",
+                 "nearest legal: promoted");
+  expect_refused(gemm("--mnk 64,64,64 --bias row --bias_dtype Int32"), "epilogue.types",
+                 "nearest legal: f32");
   expect_refused(gemm("--mnk 64,64,64 --bias diagonal"), "option.bias", "column");
   expect_refused(gemm("--mnk 64,64,64 --activation tanh"), "option.activation", "gelu");
-  const Output bench = run_program("bench --dtype bf16 --epilogue bias_tanh");
-  EXPECT_EQ(bench.exit_code, 2);
-  EXPECT_NE(bench.err.find("'tanh' is not one of"), std::string::npos) << bench.err;
+  const Output lone = run_program("gemm --mnk 64,64,64 --bias_dtype Float16");
+  EXPECT_NE(lone.exit_code, 0);
+  EXPECT_NE(lone.err.find("requires --bias"), std::string::npos) << lone.err;
+  const std::pair<const char*, const char*> benched[] = {{"bias_tanh", "'tanh' is not one of"},
+                                                         {"relu_gelu", "one activation"},
+                                                         {"bias_bias", "'bias' is there twice"},
+                                                         {"none_gelu", "'none' stands alone"}};
+  for (const auto& [words, why] : benched) {
+    const Output bench = run_program(std::string("bench --dtype bf16 --epilogue ") + words);
+    EXPECT_EQ(bench.exit_code, 2);
+    EXPECT_NE(bench.err.find(why), std::string::npos) << bench.err;
+  }
 }
 
 }  // namespace

@@ -61,8 +61,11 @@ class GraphMachine : public GpuMachine {
     if (failed) return failed;
     if (ended) return ended;
     if (Status s = cuda_status(cudaGraphInstantiate(&executable, graph, 0))) return s;
-    for (int i = 0; i < 3; ++i)
+    for (int i = 0; i < 3; ++i) {
+      // A maximum that the graph does not set anew would be NaN.
+      if (Status s = cuda_status(cudaMemsetAsync(buffers.amax_d, 0xFF, sizeof(float), stream()))) return s;
       if (Status s = cuda_status(cudaGraphLaunch(executable, stream()))) return s;
+    }
     if (Status s = synchronize()) return s;
     cudaGraphExecDestroy(executable);
     cudaGraphDestroy(graph);

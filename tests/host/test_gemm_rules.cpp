@@ -45,8 +45,8 @@ std::function<void(Case&)> fused(Break breaks) {
 }
 
 const Flip kFlips[] = {
-    {"epilogue.operands", fused([](Case& c) { c.problem.a.type = DType::s8; }), "A: type s8", "f16"},
-    {"epilogue.operands", fused([](Case& c) { c.problem.b.type = DType::f32; }), "B: type f32", "bf16"},
+    {"epilogue.operands", fused([](Case& c) { c.problem.a.type = DType::s8; }), "A: type s8", "e4m3"},
+    {"epilogue.operands", fused([](Case& c) { c.problem.b.type = DType::f32; }), "B: type f32", "e4m3"},
     {"epilogue.operands", fused([](Case& c) { c.problem.a.block = c.problem.b.block = BlockFormat::mxfp8; }),
      "A: block-scaled", "e4m3"},
     {"epilogue.operands", fused([](Case& c) { c.problem.a.type = c.problem.b.type = DType::e5m2; }),
@@ -89,6 +89,25 @@ const Flip kFlips[] = {
      "aux: address is 8 modulo 16", "a multiple of 16"},
     {"epilogue.pointer", fused([](Case& c) { c.buffers.aux = c.buffers.d; }), "aux: the address of D",
      "memory of its own"},
+    {"epilogue.pointer", fused([](Case& c) { c.buffers.aux = const_cast<void*>(c.buffers.bias); }),
+     "aux: the address of bias", "memory of its own"},
+    {"epilogue.pointer", fused([](Case& c) { c.buffers.bias = c.buffers.d; }), "bias: the address of D",
+     "memory of its own"},
+    {"epilogue.pointer", fused([](Case& c) { c.buffers.scale_d = c.buffers.amax_d; }),
+     "amax_d: the address of scale_d", "memory of its own"},
+    {"epilogue.pointer",
+     fused([](Case& c) { c.buffers.amax_d = static_cast<float*>(const_cast<void*>(c.buffers.a)); }),
+     "amax_d: the address of A", "memory of its own"},
+    {"operand.span", fused([](Case& c) {
+       c.problem.l = (int64_t{1} << 31) - 1;
+       c.problem.m = 16, c.problem.n = 512;
+       c.problem.c.ld = c.problem.d.ld = 0;
+       c.problem.c.batch_stride = c.problem.d.batch_stride = std::nullopt;
+       c.problem.a.batch_stride = c.problem.b.batch_stride = 0;
+       c.problem.epilogue.aux.reset();
+       c.problem.epilogue.bias_batch_stride = int64_t{1} << 36;
+     }),
+     "bias: 2147483647 batches", "smaller stride"},
     {"batch_stride.d", fused([](Case& c) {
        c.problem.l = 2;
        c.problem.epilogue.aux->batch_stride = 16;

@@ -1,10 +1,15 @@
 // Products of one block without a pipeline: matrices in shared memory (or anywhere else), the result in
 // registers or in memory.
 //
-//   using MM = decltype(Size<64, 64, 32>() + Precision<f16, f16, float>() + Block() + BlockDim<128>() +
-//   SM<800>()); MM().execute(alpha, a, b, beta, c);           // C = alpha A B + beta C auto accumulator =
-//   MM::suggest_accumulator(); MM().execute(a, b, accumulator);              // accumulator += A B auto
-//   result = MM().execute(a, b);             // an accumulator of A B
+//   using MM = decltype(Size<64, 64, 32>() + Precision<f16, f16, float>() + Block() +
+//                       BlockDim<128>() + SM<800>());
+//
+//   MM().execute(alpha, a, b, beta, c);   // C = alpha A B + beta C
+//
+//   auto accumulator = MM::suggest_accumulator();
+//   MM().execute(a, b, accumulator);      // accumulator += A B
+//
+//   auto result = MM().execute(a, b);     // an accumulator of A B
 //
 // Called by all threads of the block, or by the first BlockDim ones, of which there are that many at least
 // (blocks of any shape: threads count in the order of their linear index); others do nothing. There is no

@@ -349,13 +349,20 @@ using FusedStore = LinearStore<D, T, FusedExtra<sizeof(T)>>;
 /// where its elements have the size of C's and TMA can address it. Types that differ from the
 /// tensors' element types: target_type is another one of the same size for c, source_type f16, bf16 or f32
 /// for the source (whose strides stay in elements). FusedOps::stagger takes named barrier 3. Errors: of C's
-/// extents and strides.
+/// and aux's extents and strides.
 template <AnyDescription D, class T, arrangement Order, int Rank, int64_t Ld, class Source>
 auto make_fused_store(const Tensor<T, Order, Rank, Ld>& c, const Source& source, const LinearFactors& factors,
                       const FusedOps& ops, bool bulk = true, DType target_type = dtype_of<T>,
                       DType source_type = dtype_of<T>) {
   static_assert(path_of_v<D> == path::wgmma, "fused_store stores what wgmma leaves in registers");
+  using Made = FusedStore<D, T>;
   FusedExtra<sizeof(T)> extra{{source_type}, ops, target_type};
+  if (ops.bias == nullptr) extra.ops.bias_kind = BiasKind::none;
+  const detail::OperandView like = detail::operand_view(c);
+  if (ops.aux != nullptr && like.rows > 1 && ops.aux_ld < like.columns)
+    return pipeline_result<Made>(pipeline_error{pipeline_error_code::leading_dimension_too_small,
+                                                "aux: leading dimension " + std::to_string(ops.aux_ld) +
+                                                    "; nearest legal: " + std::to_string(like.columns)});
   const auto pairs = [](const void* base, int64_t strides, DType type) {
     const auto size = static_cast<uintptr_t>(bits_of(type) / 8);
     return (reinterpret_cast<uintptr_t>(base) | static_cast<uintptr_t>(strides) * size) % (2 * size) == 0;
@@ -363,10 +370,12 @@ auto make_fused_store(const Tensor<T, Order, Rank, Ld>& c, const Source& source,
   extra.bias_pairs = pairs(ops.bias, ops.bias_batch_stride, ops.bias_type);
   extra.aux_pairs = pairs(ops.aux, ops.aux_ld | ops.aux_batch_stride, ops.aux_type);
   if (bulk && ops.aux != nullptr && bits_of(ops.aux_type) == 8 * static_cast<int>(sizeof(T))) {
-    const detail::OperandView like = detail::operand_view(c);
     const auto aux = make_gmem_tensor_batched<row_major>(static_cast<T*>(ops.aux), like.rows, like.columns,
                                                          like.batches, ops.aux_ld, ops.aux_batch_stride);
-    extra.stores_slabs = static_cast<bool>(impl::bind_slabs<D>(aux, extra.aux_target));
+    const pipeline_status status = impl::bind_slabs<D>(aux, extra.aux_target);
+    if (!status && status.error().code != pipeline_error_code::alignment_unfulfilled)
+      return pipeline_result<Made>(status.error());
+    extra.stores_slabs = static_cast<bool>(status);
   }
   return make_linear_store<D>(c, source, factors, bulk, extra);
 }
