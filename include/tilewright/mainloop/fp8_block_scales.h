@@ -7,6 +7,7 @@
 // of its rows and each part along N, under the MMAs of the K tile before: 4 values for 128 multiply-adds.
 #pragma once
 
+#include "tilewright/arch/fence.h"
 #include "tilewright/arch/index.h"
 #include "tilewright/arch/math.h"
 #include "tilewright/arch/mbarrier.h"
@@ -65,6 +66,8 @@ struct Fp8BlockScales {
       TILEWRIGHT_UNROLL
       for (uint32_t i = 0; i < kBlocks; ++i) arch::store_shared(slot + 4 * (kRows + i), ahead.block[i]);
     }
+    if (bulk && rows < kRows)
+      arch::fence_proxy_async_shared();  // a full tile's copy will overwrite the zeros
     arch::sync_warp();
     if (lane != 0) return;
     const uint32_t full = ring.full_barrier(at);
