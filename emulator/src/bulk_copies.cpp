@@ -63,7 +63,7 @@ void issue_bulk_store(Op op, void* dst, uint32_t src, uint32_t bytes, std::optio
   const bool good =
       cluster.check_shared(*thread, place, bytes, false, {clock, read, true}, what) &&
       (!arithmetic || cluster.check_global(*thread, dst, bytes, false, {clock, write, true}, what)) &&
-      cluster.check_global(*thread, dst, bytes, true, {clock, write}, what);
+      cluster.check_global(*thread, dst, bytes, true, {clock, write, true}, what);
   if (!good) {
     --thread->bulk.groups.back().unread;
     --thread->bulk.groups.back().unfinished;
@@ -92,7 +92,7 @@ void issue_to_cluster(Op op, uint32_t dst, uint32_t src, uint32_t bytes, uint32_
     return;
   }
   const std::optional<Access> access = land(*thread, place, barrier, 1u << place.cta->rank, bytes, what,
-                                            arithmetic ? Landing::bulk_reduction : Landing::copy);
+                                            arithmetic ? Landing::bulk_reduction : Landing::bulk_copy);
   if (!access) return;
   if (!cluster.check_shared(*thread, source, bytes, false, {cluster.clock_of(*thread), *access, true}, what))
     return;
@@ -126,7 +126,7 @@ void issue_store_async(Op op, uint32_t address, const void* value, uint32_t byte
                            "destination"));
     return;
   }
-  const Landing landing = arithmetic ? Landing::reduction : Landing::copy;
+  const Landing landing = arithmetic ? Landing::reduction : Landing::store;
   if (!land(*thread, place, barrier, 1u << place.cta->rank, bytes, what, landing)) return;
   AsyncOperation& operation = cluster.new_operation(AsyncKind::store_async, *thread);
   operation.cta = place.cta;
@@ -152,7 +152,8 @@ void bulk_load(uint32_t dst, const void* src, uint32_t bytes, uint32_t bar, uint
   const SharedPlace place = cluster.locate(*thread, dst), barrier = cluster.locate(*thread, bar);
   if (place.cta == nullptr || barrier.cta == nullptr) return;
   const uint32_t destinations = destinations_of(*thread, place, multicast_mask);
-  const std::optional<Access> access = land(*thread, place, barrier, destinations, bytes, "a bulk load");
+  const std::optional<Access> access =
+      land(*thread, place, barrier, destinations, bytes, "a bulk load", Landing::bulk_copy);
   if (!access) return;
   if (!cluster.check_global(*thread, src, bytes, false, {cluster.clock_of(*thread), *access, true},
                             "a bulk load")) {

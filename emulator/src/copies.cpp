@@ -53,8 +53,8 @@ std::optional<Access> land(Thread& thread, SharedPlace place, SharedPlace barrie
     Access access = cluster.issue_copy(thread, *target, bytes);
     const bool reduces = landing == Landing::reduction || landing == Landing::bulk_reduction;
     if (reduces) access.kind = AccessKind::copy_reduction;
-    const Actor actor{cluster.clock_of(thread), access, landing == Landing::bulk_reduction,
-                      landing == Landing::response};
+    const bool bulk = landing != Landing::store && landing != Landing::reduction;
+    const Actor actor{cluster.clock_of(thread), access, bulk, landing == Landing::response};
     const SharedPlace at{&cta, place.offset};
     if (reduces && !cluster.check_shared(thread, at, bytes, false, actor, what)) return std::nullopt;
     if (!cluster.check_shared(thread, at, bytes, true, actor, what)) return std::nullopt;

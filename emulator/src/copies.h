@@ -27,11 +27,11 @@ void deliver(Cluster& cluster, const AsyncOperation& operation, Cta& cta, uint32
 uint32_t destinations_of(Thread& thread, SharedPlace place, uint16_t multicast_mask);
 /// Checks and records the landing of `bytes` at `place` in each destination, and arms the barriers. The event
 /// that completes the copy in the first destination, or nothing after a report that makes the copy
-/// impossible. A reduction into the destination reads it too, a bulk one through the async proxy. The
-/// response of a launch request wants the reads of the one before fenced.
-enum class Landing : uint8_t { copy, reduction, bulk_reduction, response };
+/// impossible. Bulk operations go through the async proxy, st.async and red.async do not. A reduction reads
+/// its destination too. The response of a launch request wants the reads of the one before fenced.
+enum class Landing : uint8_t { store, reduction, bulk_copy, bulk_reduction, response };
 std::optional<Access> land(Thread& thread, SharedPlace place, SharedPlace barrier, uint32_t destinations,
-                           uint32_t bytes, const char* what, Landing landing = Landing::copy);
+                           uint32_t bytes, const char* what, Landing landing);
 /// The CTA whose barrier counts what a tensor load brings to `destination`: that one, or for a load of a pair
 /// (home_parity >= 0) the CTA of its pair with that rank parity.
 Cta& home_of(Cluster& cluster, int home_parity, Cta& destination);

@@ -59,7 +59,8 @@ ReportKind kind_of(Conflict::Kind kind) {
       return ReportKind::read_before_ready;
     case Conflict::Kind::overwrite_in_use:
       return ReportKind::overwrite_in_use;
-    case Conflict::Kind::proxy:
+    case Conflict::Kind::proxy_after_write:
+    case Conflict::Kind::proxy_after_read:
       return ReportKind::missing_proxy_fence;
     case Conflict::Kind::scope:
       return ReportKind::narrow_scope;
@@ -173,8 +174,10 @@ void Cluster::report_conflict(const Thread& thread, const Conflict& conflict, co
     case Conflict::Kind::overwrite_in_use:
       message += text(" while the read by ", describe(conflict.other), " may still be in progress");
       break;
-    case Conflict::Kind::proxy:
-      message += text(" through the async proxy; ", describe(conflict.other), write ? " read" : " wrote",
+    case Conflict::Kind::proxy_after_write:
+    case Conflict::Kind::proxy_after_read:
+      message += text(" through the async proxy; ", describe(conflict.other),
+                      conflict.kind == Conflict::Kind::proxy_after_read ? " read" : " wrote",
                       " it without a fence.proxy.async of its own before it signalled");
       break;
     case Conflict::Kind::scope:

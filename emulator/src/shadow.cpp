@@ -107,7 +107,7 @@ Conflict Shadow::check_read(const Cluster& cluster, Node& node, const Actor& act
     const bool both_atomic = commute(node.write.kind, actor.access.kind);
     if (!both_atomic) conflict = {Conflict::Kind::read_before_ready, node.write, 0};
   } else if (actor.async_proxy && !cluster.fenced(actor.clock, node.write)) {
-    conflict = {Conflict::Kind::proxy, node.write, 0};
+    conflict = {Conflict::Kind::proxy_after_write, node.write, 0};
   } else if (!cluster.acquired(actor, node.write)) {
     conflict = {Conflict::Kind::scope, node.write, 0};
   }
@@ -158,7 +158,7 @@ Conflict Shadow::check_write(const Cluster& cluster, Node& node, const Actor& ac
     if (unordered(read)) {
       conflict = {Conflict::Kind::overwrite_in_use, read, 0};
     } else if (actor.after_reads && !cluster.fenced(actor.clock, read)) {
-      conflict = {Conflict::Kind::proxy, read, 0};
+      conflict = {Conflict::Kind::proxy_after_read, read, 0};
     }
   };
   std::for_each(node.reads.begin(), node.reads.end(), check);
@@ -166,7 +166,11 @@ Conflict Shadow::check_write(const Cluster& cluster, Node& node, const Actor& ac
     const std::vector<Access>& more = spilled_[node.more_reads - 1];
     std::for_each(more.begin(), more.end(), check);
   }
-  if (!conflict && unordered(node.write)) conflict = {Conflict::Kind::unordered_writes, node.write, 0};
+  if (!conflict && unordered(node.write)) {
+    conflict = {Conflict::Kind::unordered_writes, node.write, 0};
+  } else if (!conflict && actor.async_proxy && !cluster.fenced(actor.clock, node.write)) {
+    conflict = {Conflict::Kind::proxy_after_write, node.write, 0};
+  }
   clear_reads(node);
   node.write = actor.access;
   return conflict;

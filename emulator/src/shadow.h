@@ -38,7 +38,7 @@ struct Access {
 struct Actor {
   const uint32_t* clock;  // what the acting thread (or, for wgmma, each thread of the warpgroup) knows
   Access access;
-  bool async_proxy = false;  // reads through the async proxy: generic writes must have been fenced
+  bool async_proxy = false;  // goes through the async proxy: earlier generic writes must have been fenced
   bool after_reads = false;  // writes through it where PTX wants earlier generic reads fenced too
 };
 
@@ -49,7 +49,8 @@ struct Conflict {
     read_before_ready,
     overwrite_in_use,
     unordered_writes,
-    proxy,
+    proxy_after_write,
+    proxy_after_read,
     scope
   };
   Kind kind = Kind::none;

@@ -19,7 +19,7 @@ std::optional<Access> land_tensor(Thread& thread, const AsyncOperation& operatio
     Barrier* target = cluster.usable_barrier(thread, {&home, operation.barrier}, what, true);
     if (target == nullptr) return std::nullopt;
     const Access access = cluster.issue_copy(thread, *target, operation.signalled);
-    const Actor actor{cluster.clock_of(thread), access};
+    const Actor actor{cluster.clock_of(thread), access, true};
     if (!cluster.check_shared(thread, {&cta, operation.shared}, operation.bytes, true, actor, what))
       return std::nullopt;
     if (!completion) completion = access;

@@ -124,7 +124,7 @@ bool check_box_address(Thread& thread, SharedPlace place, const TensorMapSpec& s
 bool check_rows(Thread& thread, const AsyncOperation& operation, bool write, const Access& access,
                 const char* what) {
   Cluster& cluster = *thread.cluster;
-  const Actor actor{cluster.clock_of(thread), access, !write};
+  const Actor actor{cluster.clock_of(thread), access, true};
   bool inside = true;
   for_each_row(operation.spec, operation.coords, [&](const BoxRow& row) {
     if (row.global == nullptr || !inside) return;

@@ -65,7 +65,9 @@ void add_loader_faults(Table& t) {
         reports(deadlock).saying("pending arrivals 0, pending bytes 256"));
   plant(t, "scales_copy_of_fewer", kBlocks64x128, bulk, nth(1, add(-16, rows)),
         reports(deadlock).saying("pending arrivals 0, pending bytes 16"));
-  plant(t, "scales_copy_of_more", kBlocks64x128, bulk, add(16, rows), reports(byte_count).at("full"));
+  // Behind the rows lie scales of B, which ordinary stores have written.
+  plant(t, "scales_copy_of_more", kBlocks64x128, bulk, add(16, rows),
+        reports(missing_proxy_fence).at(kScales).by(kLoader));
   plant(t, "scales_copy_misaligned", kBlocks64x128, bulk, add(8, rows), reports(misaligned).at(kScales));
 
   const char* put = "Fp8BlockScales::load: store_shared";
@@ -76,6 +78,14 @@ void add_loader_faults(Table& t) {
         reports(uninitialised_read).at(kScales).by(kConsumer));
   plant(t, "scales_stored_one_slot_off", kBlocksAlongK, put, add(kSlot, stage(0, store)),
         early().at(kScales));
+  // Tiles of the second batch are copied over the zeros of the first one's ragged tile.
+  const char* fence = "Fp8BlockScales::load: fence_proxy_async_shared";
+  const FaultSpec zeros = skip(Op::fence_proxy_async, "", kLoader);
+  const Symptom unfenced =
+      reports(missing_proxy_fence).at(kScales).by(kLoader).saying("a bulk load writes scales");
+  plant(t, "scales_fence_skipped", kBlocksBatched, fence, zeros, unfenced);
+  plant(t, "scales_fence_skipped_by_one_thread", kBlocksBatched, fence, thread(kLeader64 + 31, zeros),
+        unfenced);
   plant(t, "scales_sync_before_arrive_skipped", kBlocksAlongK, "Fp8BlockScales::load: sync_warp",
         skip(Op::sync_warp, "", kLoader), early().at(kScales));
 }

@@ -47,13 +47,15 @@ const GemmCase kBlocksCluster{
     .name = "blocks_cluster2x1_64x128", .tile = {64, 128}, .cluster = {2, 1}, .scale_mode = kBlockScales};
 const GemmCase kBlocksAlongK{
     .name = "blocks_along_k_64x128", .tile = {64, 128}, .scale_mode = kBlockScales, .scales_along_k = true};
+const GemmCase kBlocksBatched{
+    .name = "blocks_batched_64x128", .tile = {64, 128}, .batches = 2, .scale_mode = kBlockScales};
 
 std::vector<const GemmCase*> gemm_cases() {
   return {
-      &kPromoted128x256, &kPromoted64x64, &kPromoted256x64, &kGroups64x64,   &kOut8,        &kOut32,
-      &kFast128x128,     &kFast128x256,   &kInterval1,      &kInterval2,     &kCopy,        &kCopyOut8,
-      &kDirect,          &kSource,        &kCluster2x1,     &kCluster1x2,    &kCluster2x2,  &kVectors128x128,
-      &kBlocks64x128,    &kBlocks128x256, &kBlocksCopy,     &kBlocksCluster, &kBlocksAlongK};
+      &kPromoted128x256, &kPromoted64x64, &kPromoted256x64, &kGroups64x64,   &kOut8,         &kOut32,
+      &kFast128x128,     &kFast128x256,   &kInterval1,      &kInterval2,     &kCopy,         &kCopyOut8,
+      &kDirect,          &kSource,        &kCluster2x1,     &kCluster1x2,    &kCluster2x2,   &kVectors128x128,
+      &kBlocks64x128,    &kBlocks128x256, &kBlocksCopy,     &kBlocksCluster, &kBlocksAlongK, &kBlocksBatched};
 }
 
 namespace {
@@ -66,6 +68,7 @@ Problem problem_of(const GemmCase& gemm) {
   problem.m = gemm.tile.m * gemm.cluster.m * kTilesPerCta - 8;
   problem.n = gemm.tile.n * gemm.cluster.n - 16;
   problem.k = gemm.k_tiles * 128 - 48;
+  problem.l = gemm.batches;
   problem.c.type = problem.d.type = gemm.d;
   problem.accumulation = gemm.accumulation;
   problem.interval = gemm.interval;
@@ -123,15 +126,15 @@ std::optional<GemmRunner> GemmRunner::make(const GemmCase& gemm, std::string& wh
 GemmRunner::GemmRunner(const GemmCase& gemm, const Problem& problem, Plan plan)
     : machine_(std::make_unique<Machine>()), plan_(std::move(plan)) {
   const auto m = static_cast<size_t>(problem.m), n = static_cast<size_t>(problem.n);
-  const auto k = static_cast<size_t>(problem.k);
-  d_bytes_ = m * n * static_cast<size_t>(bits_of(gemm.d)) / 8;
-  buffers_.a = random_bytes(*machine_, m * k, "matrix A");
-  buffers_.b = random_bytes(*machine_, n * k, "matrix B");
+  const auto k = static_cast<size_t>(problem.k), l = static_cast<size_t>(problem.l);
+  d_bytes_ = l * m * n * static_cast<size_t>(bits_of(gemm.d)) / 8;
+  buffers_.a = random_bytes(*machine_, l * m * k, "matrix A");
+  buffers_.b = random_bytes(*machine_, l * n * k, "matrix B");
   buffers_.d = machine_->allocate_global(d_bytes_, {.name = "matrix D", .initialised = false});
   if (gemm.source) buffers_.c = random_bytes(*machine_, d_bytes_, "matrix C");
   if (gemm.scale_mode != ScaleMode::per_tensor) {
     const bool blocks = gemm.scale_mode == kBlockScales;
-    const size_t k_blocks = blocks ? (k + 127) / 128 : 1;
+    const size_t k_blocks = l * (blocks ? (k + 127) / 128 : 1);
     buffers_.scale_a = scales(*machine_, m * k_blocks, "scales of A");
     buffers_.scale_b = scales(*machine_, (blocks ? (n + 127) / 128 : n) * k_blocks, "scales of B");
   }

@@ -13,8 +13,8 @@
 
 namespace tilewright::faults {
 
-/// A kernel and a problem for it: one cluster works on three tiles of each of its CTAs, with a ring of two
-/// stages, and the last tile is ragged in M, N and K.
+/// A kernel and a problem for it: one cluster works on three tiles of each of its CTAs in every batch, with a
+/// ring of two stages, and the last tile of a batch is ragged in M, N and K.
 struct GemmCase {
   const char* name;
   Shape2 tile;
@@ -25,6 +25,7 @@ struct GemmCase {
   LoadKind load = LoadKind::tma;
   StoreKind store = StoreKind::tma;
   int64_t k_tiles = 3;
+  int64_t batches = 1;
   bool device_alpha = false;  // alpha comes from global memory
   bool source = false;        // D = A B + C
   ScaleMode scale_mode = ScaleMode::per_tensor;
@@ -35,7 +36,7 @@ extern const GemmCase kPromoted128x256, kPromoted64x64, kPromoted256x64, kGroups
 extern const GemmCase kFast128x128, kFast128x256, kInterval1, kInterval2, kCopy, kCopyOut8, kDirect;
 extern const GemmCase kSource, kCluster2x1, kCluster1x2, kCluster2x2;
 extern const GemmCase kVectors128x128, kBlocks64x128, kBlocks128x256, kBlocksCopy, kBlocksCluster;
-extern const GemmCase kBlocksAlongK;
+extern const GemmCase kBlocksAlongK, kBlocksBatched;
 
 /// All of the above.
 std::vector<const GemmCase*> gemm_cases();

@@ -24,7 +24,7 @@ std::optional<ExploreResult> explore_all(const GemmCase& gemm, ExploreOptions li
   std::string why;
   std::optional<GemmRunner> runner = GemmRunner::make(small, why);
   if (!runner) return std::nullopt;
-  EXPECT_EQ(runner->info().tiles, kTiles * runner->info().grid_ctas);
+  EXPECT_EQ(runner->info().tiles, kTiles * gemm.batches * runner->info().grid_ctas);
   MachineOptions options;
   options.arithmetic = false;
   options.fault = std::move(fault);
