@@ -1,5 +1,6 @@
 #include "src/gemm_plan.h"
 
+#include "src/gemm_enumerators.h"
 #include "src/gemm_grid.h"
 #include "src/gemm_rules.h"
 #include "src/plan_text.h"
@@ -81,6 +82,7 @@ Status Target::encode_at(const TensorMapSpec& planned, const void* base, TensorM
 }
 
 Expected<Plan> plan_on(const Target& target, const Problem& problem, const Options& options) {
+  if (Status s = check_enumerators(problem, options)) return *s;
   if (Status s = check_options(options)) return *s;
   const Expected<KernelProblem> canonical_problem = canonical(problem);
   if (!canonical_problem) return canonical_problem.error();

@@ -28,6 +28,14 @@ Status check_extents(const Problem& p) {
   return {};
 }
 
+Status check_outputs_not_blocked(const Problem& p) {
+  const Operand* const aux = p.epilogue.aux ? &*p.epilogue.aux : nullptr;
+  for (const auto& [name, operand] : {std::pair{"C", &p.c}, std::pair{"D", &p.d}, std::pair{"aux", aux}})
+    if (operand != nullptr && operand->block)
+      return broken(RuleId::block_operand, name, name_of(*operand->block), "no format");
+  return {};
+}
+
 bool is_byte(DType t) { return t == DType::s8 || t == DType::u8; }
 bool is_tensor_type(DType t) {
   return t == DType::f16 || t == DType::bf16 || t == DType::tf32 || t == DType::f64 || is_byte(t) ||
@@ -351,6 +359,7 @@ KernelProblem KernelProblem::flipped() const {
 }
 
 Expected<KernelProblem> canonical(const Problem& p) {
+  if (Status s = check_outputs_not_blocked(p)) return *s;
   if (p.epilogue.any())
     if (Status s = check_epilogue(p)) return *s;
   if (is_block_scaled(p)) return canonical_block_scaled(p);

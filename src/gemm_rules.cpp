@@ -18,6 +18,9 @@ struct NumberedRule {
 };
 
 constexpr NumberedRule kTable[] = {
+    {RuleId::enumerator_value,
+     {"enumerator.value", "a type, a layout or another choice is an enumerator that its type declares",
+      kInvalid}},
     {RuleId::extent_range,
      {"extent.range", "m, n, k and l are 0 to 2147483647 (bulk copies have signed 32-bit coordinates)",
       kRange}},
@@ -43,6 +46,7 @@ constexpr NumberedRule kTable[] = {
       kUnsupported}},
     {RuleId::layout_c,
      {"layout.c", "C of a tensor-core product is stored as D is, row-major or column-major", kUnsupported}},
+    {RuleId::block_operand, {"block.operand", "only A and B are block-scaled", kUnsupported}},
     {RuleId::ld_length,
      {"ld.length", "a leading dimension covers the row (or column) it strides over", kInvalid}},
     {RuleId::stride_range, {"stride.range", "a stride is below 2^40 bytes", kRange}},

@@ -9,6 +9,7 @@ namespace tilewright {
 
 // In the order of the table in gemm_rules.cpp.
 enum class RuleId {
+  enumerator_value,
   extent_range,
   type_ab,
   type_c,
@@ -18,6 +19,7 @@ enum class RuleId {
   type_c_tensor,
   layout_k_major,
   layout_c,
+  block_operand,
   ld_length,
   stride_range,
   batch_stride_sign,

@@ -4,7 +4,9 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <string_view>
 
+#include "src/gemm_enumerators.h"
 #include "tests/host/fake_target.h"
 
 namespace tilewright::testing {
@@ -44,7 +46,51 @@ std::function<void(Case&)> fused(Break breaks) {
   };
 }
 
+/// A value that the type of `enumerator` does not declare.
+template <class E>
+void spoil(E& enumerator) {
+  enumerator = static_cast<E>(17);
+}
+template <class E>
+void spoil(std::optional<E>& enumerator) {
+  enumerator = static_cast<E>(255);
+}
+
 const Flip kFlips[] = {
+    {"enumerator.value", [](Case& c) { spoil(c.problem.a.type); }, "A type: value 17", "cbf16"},
+    {"enumerator.value", [](Case& c) { spoil(c.problem.b.type); }, "B type: value 17", "cbf16"},
+    {"enumerator.value", [](Case& c) { spoil(c.problem.c.type); }, "C type: value 17", "cbf16"},
+    {"enumerator.value", [](Case& c) { spoil(c.problem.d.type); }, "D type: value 17", "cbf16"},
+    {"enumerator.value", [](Case& c) { spoil(c.problem.a.layout); }, "A layout: value 17", "column_major"},
+    {"enumerator.value", [](Case& c) { spoil(c.problem.b.layout); }, "B layout: value 17", "column_major"},
+    {"enumerator.value", [](Case& c) { spoil(c.problem.c.layout); }, "C layout: value 17", "column_major"},
+    {"enumerator.value", [](Case& c) { spoil(c.problem.d.layout); }, "D layout: value 17", "column_major"},
+    {"enumerator.value", [](Case& c) { spoil(c.problem.a.block); }, "A block: value 255", "nvfp4"},
+    {"enumerator.value", [](Case& c) { spoil(c.problem.b.block); }, "B block: value 255", "nvfp4"},
+    {"enumerator.value", [](Case& c) { spoil(c.problem.accumulation); }, "accumulation: value 17", "fast"},
+    {"enumerator.value", [](Case& c) { spoil(c.problem.scale_mode); }, "scale_mode: value 17",
+     "block_1x128_128x128"},
+    {"enumerator.value", [](Case& c) { spoil(c.problem.epilogue.bias); }, "bias: value 17", "column"},
+    {"enumerator.value", fused([](Case& c) { spoil(c.problem.epilogue.bias_type); }), "bias_type: value 17",
+     "cbf16"},
+    {"enumerator.value", [](Case& c) { spoil(c.problem.epilogue.activation); }, "activation: value 17",
+     "gelu"},
+    {"enumerator.value", fused([](Case& c) { spoil(c.problem.epilogue.aux->type); }), "aux type: value 17",
+     "cbf16"},
+    {"enumerator.value", fused([](Case& c) { spoil(c.problem.epilogue.aux->layout); }),
+     "aux layout: value 17", "column_major"},
+    {"enumerator.value", [](Case& c) { spoil(c.options.device); }, "device: value 17", "emulator"},
+    {"enumerator.value", [](Case& c) { spoil(c.options.chip); }, "chip: value 17", "sm_100a"},
+    {"enumerator.value", [](Case& c) { spoil(c.options.raster); }, "raster: value 255", "along_n"},
+    {"enumerator.value", [](Case& c) { spoil(c.options.load); }, "load: value 17", "copy"},
+    {"enumerator.value", [](Case& c) { spoil(c.options.store); }, "store: value 17", "direct"},
+    {"enumerator.value", [](Case& c) { spoil(c.options.pipeline); }, "pipeline: value 17", "async"},
+    {"enumerator.value", [](Case& c) { spoil(c.options.scheduler); }, "scheduler: value 17",
+     "cluster_launch_control"},
+    {"block.operand", [](Case& c) { c.problem.c.block = BlockFormat::mxfp8; }, "C: mxfp8", "no format"},
+    {"block.operand", [](Case& c) { c.problem.d.block = BlockFormat::nvfp4; }, "D: nvfp4", "no format"},
+    {"block.operand", fused([](Case& c) { c.problem.epilogue.aux->block = BlockFormat::mxfp4; }),
+     "aux: mxfp4", "no format"},
     {"epilogue.operands", fused([](Case& c) { c.problem.a.type = DType::s8; }), "A: type s8", "e4m3"},
     {"epilogue.operands", fused([](Case& c) { c.problem.b.type = DType::f32; }), "B: type f32", "e4m3"},
     {"epilogue.operands", fused([](Case& c) { c.problem.a.block = c.problem.b.block = BlockFormat::mxfp8; }),
@@ -508,6 +554,35 @@ TEST(GemmRules, every_rule_of_the_table_is_flipped) {
   std::set<std::string> flipped;
   for (const Flip& flip : kFlips) flipped.insert(flip.rule);
   for (const Rule& rule : gemm_rules()) EXPECT_EQ(flipped.count(rule.name), 1u) << rule.name;
+}
+
+/// Whether g++ and clang have a name for the value.
+template <auto value>
+constexpr bool is_declared() {
+  const std::string_view function = __PRETTY_FUNCTION__;
+  return function.substr(function.find("value = ")).find('(') == std::string_view::npos;
+}
+template <class E>
+constexpr bool is_last() {
+  constexpr auto last = static_cast<unsigned>(last_of<E>.value);
+  return is_declared<static_cast<E>(last)>() && !is_declared<static_cast<E>(last + 1)>();
+}
+
+TEST(GemmRules, the_last_enumerators_that_the_planner_knows_are_the_last) {
+  EXPECT_TRUE(is_last<DType>());
+  EXPECT_TRUE(is_last<Layout>());
+  EXPECT_TRUE(is_last<BlockFormat>());
+  EXPECT_TRUE(is_last<Accumulation>());
+  EXPECT_TRUE(is_last<ScaleMode>());
+  EXPECT_TRUE(is_last<BiasKind>());
+  EXPECT_TRUE(is_last<Activation>());
+  EXPECT_TRUE(is_last<Device>());
+  EXPECT_TRUE(is_last<Chip>());
+  EXPECT_TRUE(is_last<LoadKind>());
+  EXPECT_TRUE(is_last<StoreKind>());
+  EXPECT_TRUE(is_last<PipelineKind>());
+  EXPECT_TRUE(is_last<schedule::Raster>());
+  EXPECT_TRUE(is_last<schedule::TileScheduler>());
 }
 
 TEST(GemmRules, a_gpu_that_is_absent_old_or_not_built_for_is_refused) {
