@@ -80,6 +80,25 @@ TEST(BlockLayouts, have_the_leading_dimension_that_is_asked_for) {
   EXPECT_EQ(size(Batched::get_layout_smem_a()), 3u * 32 * 16);
 }
 
+TEST(BlockLayouts, that_are_suggested_have_the_alignment_of_their_lines) {
+  const auto of = [](auto layout) { return decltype(layout)::alignment; };
+  using Odd = InBlock<float, 30, 50, 9, 64>;
+  EXPECT_EQ(of(Odd::suggest_layout_smem_a()), 16u) << "lines are padded to 16 bytes";
+  EXPECT_EQ(of(Odd::suggest_layout_smem_b()), 16u);
+  using Complex = decltype(Odd() + Type<type::complex>() + BatchesPerBlock<2>());
+  EXPECT_EQ(of(Complex::suggest_layout_smem_a()), 16u);
+  EXPECT_EQ(of(Complex::suggest_layout_smem_b()), 16u);
+  // Not whole MMAs: plain, with the leading dimensions of the descriptor.
+  using Halves = InBlock<f16, 31, 20, 14, 64>;
+  EXPECT_EQ(of(Halves::suggest_layout_smem_a()), 4u) << "28 bytes";
+  using Padded = decltype(Halves() + LeadingDimension<20, 24, 20>());
+  EXPECT_EQ(of(Padded::suggest_layout_smem_a()), 8u) << "40 bytes";
+  EXPECT_EQ(of(Padded::suggest_layout_smem_b()), 16u) << "48 bytes";
+  EXPECT_EQ(Padded::suggest_layout_smem_b().leading_dimension(), 24);
+  EXPECT_EQ(of(InBlock<f16, 32, 48, 16, 64>::suggest_layout_smem_a()), 16u);
+  EXPECT_EQ(of(Odd::get_layout_smem_a()), 1u) << "asked for as it is";
+}
+
 TEST(BlockLayouts, add_up_to_the_shared_memory_of_a_kernel) {
   using D = decltype(InBlock<f16, 32, 48, 16, 64>() + Alignment<16, 8, 4>());
   static_assert(get_shared_storage_size_ab<D>() == 2 * (32 * 16 + 16 * 48));
@@ -204,8 +223,47 @@ void no_wait(const f16* a, const f16* b, float* c) {
   accumulator.partition_and_store(make_tensor(c, Small::get_layout_gmem_c()));
 }
 
-template <class Kernel>
-emulator::Report report_of(Kernel kernel, uint32_t threads) {
+// ---- leading dimensions that are known at run time only
+
+struct Ld {
+  int64_t a = 16, b = 16, c = 16;
+};
+void product_of(const f16* a, const f16* b, float* c, Ld ld) {
+  Small().execute(1.0f, make_tensor(a, Small::get_layout_gmem_a(ld.a)),
+                  make_tensor(b, Small::get_layout_gmem_b(ld.b)), 0.0f,
+                  make_tensor(c, Small::get_layout_gmem_c(ld.c)));
+}
+void pointers_to(const f16* a, const f16* b, float* c, Ld ld) {
+  Small().execute(1.0f, a, static_cast<unsigned>(ld.a), b, static_cast<unsigned>(ld.b), 0.0f, c,
+                  static_cast<unsigned>(ld.c));
+}
+void product_of_views(const f16* a, const f16* b, float* c, Ld ld) {
+  auto accumulator = Small().execute(conj_transpose_view(make_tensor(a, Small::get_layout_gmem_b(ld.a))),
+                                     transpose_view(make_tensor(b, Small::get_layout_gmem_a(ld.b))));
+  accumulator.partition_and_store(make_tensor(c, Small::get_layout_gmem_c()));
+}
+// a: of the source, b: of the destination
+void copy_of(const f16* a, const f16*, float*, Ld ld) {
+  TILEWRIGHT_SHARED(smem, 16);
+  copy<Small, 16>(make_tensor(a, Small::get_layout_gmem_a(ld.a)),
+                  make_tensor(reinterpret_cast<f16*>(smem), Small::get_layout_smem_a(ld.b)));
+  copy_wait();
+}
+void batches_of(const f16* a, const f16* b, float* c, Ld ld) {
+  using Two = decltype(InBlock<f16, 8, 8, 8, 64>() + BatchesPerBlock<2>());
+  Two().execute(1.0f, make_tensor(a, Two::get_layout_gmem_a(ld.a)),
+                make_tensor(b, Two::get_layout_gmem_b(ld.b)), 0.0f,
+                make_tensor(c, Two::get_layout_gmem_c(ld.c)));
+}
+void arithmetic_of_one_thread(const f16* a, const f16*, float* c, Ld ld) {
+  if (threadIdx.x != 0) return;
+  const auto out = make_tensor(c, Small::get_layout_gmem_c(ld.c));
+  if (ld.b == 0) return clear(out);
+  axpby(1.0f, make_tensor(a, Small::get_layout_gmem_a(ld.a)), 0.0f, out);
+}
+
+template <class Kernel, class... More>
+emulator::Report report_of(Kernel kernel, uint32_t threads, More... more) {
   Buffer<f16> a(256, false, "A"), b(256, false, "B");
   Buffer<float> c(256, true, "C");
   for (size_t i = 0; i < 256; ++i) a[i] = b[i] = f16(1.0f);
@@ -214,7 +272,7 @@ emulator::Report report_of(Kernel kernel, uint32_t threads) {
   config.block = {threads, 1, 1};
   config.shared_bytes = 1024;
   const Status failed = arch::launch(kernel, config, static_cast<const f16*>(a.data()),
-                                     static_cast<const f16*>(b.data()), c.data());
+                                     static_cast<const f16*>(b.data()), c.data(), more...);
   const auto& reports = emulator::Machine::default_machine().last_result().reports;
   return failed && !reports.empty() ? reports[0] : emulator::Report{};
 }
@@ -225,6 +283,89 @@ TEST(BlockMisuse, is_named) {
   EXPECT_EQ(report_of(forgotten, 64).place, "accumulator.unfinished");
   EXPECT_NE(report_of(no_wait, 64).message, "");
   EXPECT_EQ(report_of(too_few_threads, 64).message, "");
+}
+
+template <class Kernel>
+void expect_refused(Kernel kernel, Ld ld, const char* sentence) {
+  const emulator::Report report = report_of(kernel, 64, ld);
+  EXPECT_EQ(report.place, "block.leading_dimension") << report.message;
+  EXPECT_NE(report.message.find(sentence), std::string::npos) << report.message;
+}
+
+TEST(BlockMisuse, of_leading_dimensions_is_named) {
+  const auto below = [](const char* name, int64_t ld, const char* lines) {
+    return "the leading dimension of " + std::string(name) + " is " + std::to_string(ld) + ", below its " +
+           lines + " elements";
+  };
+  for (const int64_t bad : {int64_t{15}, int64_t{1}, int64_t{0}, int64_t{-1}, int64_t{-16}}) {
+    expect_refused(product_of, {.a = bad}, below("A", bad, "rows of 16").c_str());
+    expect_refused(product_of, {.b = bad}, below("B", bad, "columns of 16").c_str());
+    expect_refused(product_of, {.c = bad}, below("C", bad, "rows of 16").c_str());
+    expect_refused(product_of_views, {.a = bad}, below("A", bad, "rows of 16").c_str());
+    expect_refused(product_of_views, {.b = bad}, below("B", bad, "columns of 16").c_str());
+    expect_refused(copy_of, {.a = bad}, below("the tile copied from", bad, "rows of 16").c_str());
+    expect_refused(copy_of, {.b = bad}, below("the tile copied to", bad, "rows of 16").c_str());
+    expect_refused(arithmetic_of_one_thread, {.a = bad}, below("x", bad, "rows of 16").c_str());
+    expect_refused(arithmetic_of_one_thread, {.c = bad}, below("y", bad, "rows of 16").c_str());
+    expect_refused(arithmetic_of_one_thread, {.b = 0, .c = bad},
+                   below("a cleared tile", bad, "rows of 16").c_str());
+  }
+  expect_refused(pointers_to, {.a = 15}, below("A", 15, "rows of 16").c_str());
+  expect_refused(pointers_to, {.b = 3}, below("B", 3, "columns of 16").c_str());
+  expect_refused(pointers_to, {.c = 0}, below("C", 0, "rows of 16").c_str());
+  expect_refused(batches_of, {.a = 7, .b = 8, .c = 8}, below("A", 7, "rows of 8").c_str());
+  for (const auto& kernel : {product_of, product_of_views, copy_of, arithmetic_of_one_thread, pointers_to})
+    EXPECT_EQ(report_of(kernel, 64, Ld{}).message, "");
+  EXPECT_EQ(report_of(batches_of, 64, Ld{.a = 9, .b = 8, .c = 10}).message, "");
+}
+
+// ---- what suggested layouts are worth
+
+using Single = InBlock<float, 16, 32, 8, 32, col_major, row_major>;
+
+// The suggested tiles lie behind a byte.
+void product_behind_a_byte(const float* a, const float* b, float* c) {
+  TILEWRIGHT_SHARED(smem, 16);
+  const auto layout_a = Single::suggest_layout_smem_a();
+  const auto layout_b = Single::suggest_layout_smem_b();
+  auto [byte, smem_a, smem_b] =
+      shared_memory::slice<std::byte, float, float>(smem, 1, 1, 4, layout_a, 4, layout_b);
+  const auto tile_a = make_tensor(smem_a, layout_a);
+  const auto tile_b = make_tensor(smem_b, layout_b);
+  copy<Single, 16>(make_tensor(a, Single::get_layout_gmem_a()), tile_a);
+  copy<Single, 16>(make_tensor(b, Single::get_layout_gmem_b()), tile_b);
+  copy_wait();
+  auto accumulator = Single().execute(tile_a, tile_b);
+  accumulator.partition_and_store(make_tensor(c, Single::get_layout_gmem_c()));
+}
+
+TEST(BlockLayouts, suggested_ones_are_copied_and_read_16_bytes_at_a_time) {
+  constexpr int m = 16, n = 32, k = 8;
+  Buffer<float> a(m * k, false, "A"), b(k * n, false, "B"), c(m * n, true, "C");
+  for (size_t i = 0; i < m * k; ++i) a[i] = static_cast<float>(i % 7) - 3;
+  for (size_t i = 0; i < k * n; ++i) b[i] = static_cast<float>(i % 5) - 2;
+  arch::LaunchConfig config;
+  config.grid = {1, 1, 1};
+  config.block = {32, 1, 1};
+  config.shared_bytes = make_shared_storage_calculator()
+                            .add(1, 1)
+                            .add(4, sizeof(float), Single::suggest_layout_smem_a())
+                            .add(4, sizeof(float), Single::suggest_layout_smem_b())
+                            .get();
+  run(product_behind_a_byte, config, static_cast<const float*>(a.data()), static_cast<const float*>(b.data()),
+      c.data());
+  for (size_t i = 0; i < m; ++i) {
+    for (size_t j = 0; j < n; ++j) {
+      float sum = 0;
+      for (size_t x = 0; x < k; ++x) sum += a[x * m + i] * b[x * n + j];
+      ASSERT_EQ(c[i * n + j], sum) << i << ", " << j;
+    }
+  }
+  const auto& operations = emulator::Machine::default_machine().last_result().statistics.operations;
+  const auto count = [&](emulator::Op op) { return operations[static_cast<size_t>(op)]; };
+  EXPECT_EQ(count(emulator::Op::cp_async), k * (m + n) / 4u);
+  // A thread reads four rows and four columns of each k.
+  EXPECT_EQ(count(emulator::Op::load_shared), 32u * k * 2);
 }
 
 }  // namespace

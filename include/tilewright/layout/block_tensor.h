@@ -94,9 +94,10 @@ template <class T>
 concept AnyTileBatch = detail::IsTileBatch<std::remove_cvref_t<T>>::value;
 
 /// The tile at `data` of a layout that a descriptor gave: D::get_layout_smem_a() and so on.
-template <class T, int Rows, int Columns, arrangement Order, int64_t StaticLd, bool Shared>
+template <class T, int Rows, int Columns, arrangement Order, int64_t StaticLd, bool Shared,
+          uint32_t Alignment>
 TILEWRIGHT_HOST_DEVICE constexpr auto make_tensor(
-    T* data, const MatrixLayout<Rows, Columns, Order, StaticLd, Shared>& layout) {
+    T* data, const MatrixLayout<Rows, Columns, Order, StaticLd, Shared, Alignment>& layout) {
   constexpr bool kRowMajor = Order == row_major;
   using Tile = std::conditional_t<Shared, SharedTile<T, Rows, Columns, !kRowMajor, kRowMajor>,
                                   TileView<T, Rows, Columns, !kRowMajor, kRowMajor>>;
@@ -189,6 +190,7 @@ class MappedView {
 
   TILEWRIGHT_HOST_DEVICE constexpr uint32_t rows() const { return view_.rows(); }
   TILEWRIGHT_HOST_DEVICE constexpr uint32_t columns() const { return view_.columns(); }
+  TILEWRIGHT_HOST_DEVICE constexpr const View& viewed() const { return view_; }
   TILEWRIGHT_HOST_DEVICE constexpr value_type operator()(int64_t row, int64_t column) const {
     return f_(view_(row, column));
   }

@@ -9,16 +9,17 @@
 
 namespace tilewright::blas {
 
-/// Rows x Columns elements, rows (row_major) or columns (col_major) of them leading_dimension() apart.
-/// StaticLd: where it is known at compile time, else 0. Shared: in shared memory.
-template <int Rows, int Columns, arrangement Order, int64_t StaticLd, bool Shared>
+/// Rows x Columns elements, rows (row_major) or columns (col_major) of them leading_dimension() apart, which
+/// is as long as one of them at least. StaticLd: where it is known at compile time, else 0. Shared: in shared
+/// memory. Alignment: of the first element, in bytes, beside that of an element.
+template <int Rows, int Columns, arrangement Order, int64_t StaticLd, bool Shared, uint32_t Alignment = 1>
 class MatrixLayout {
  public:
   static constexpr int rows = Rows, columns = Columns;
   static constexpr arrangement order = Order;
   static constexpr bool is_shared = Shared;
   static constexpr int64_t packed_leading_dimension = Order == row_major ? Columns : Rows;
-  static constexpr uint32_t alignment = 1;  // bytes, beside that of an element
+  static constexpr uint32_t alignment = Alignment;
   static_assert(StaticLd == 0 || StaticLd >= packed_leading_dimension,
                 "the leading dimension is below the row (row_major) or column (col_major) of the tile");
 

@@ -10,6 +10,7 @@
 #include "tilewright/arch/shared.h"
 #include "tilewright/config.h"
 #include "tilewright/layout/block_tensor.h"
+#include "tilewright/pipeline/block_check.h"
 #include "tilewright/pipeline/convert.h"
 #include "tilewright/pipeline/descriptor.h"
 
@@ -139,6 +140,8 @@ template <uint32_t Threads, uint32_t Alignment, AnyTile From, AnyTile To>
 TILEWRIGHT_DEVICE void copy(uint32_t thread, const From& from, const To& to) {
   static_assert(Alignment == 1 || Alignment == 2 || Alignment == 4 || Alignment == 8 || Alignment == 16,
                 "copy: alignments are 1, 2, 4, 8 or 16");
+  impl::check_leading_dimension("the tile copied from", from);
+  impl::check_leading_dimension("the tile copied to", to);
   impl::TileCopy<static_cast<int>(Alignment), From, To>::copy(thread, Threads, from, to);
 }
 /// The same by the BlockDim threads of a descriptor; all of them, or all of the block.
@@ -164,6 +167,7 @@ TILEWRIGHT_DEVICE void copy_wait() {
 /// Every element of a tile becomes zero: by the calling thread alone.
 template <AnyTile To>
 TILEWRIGHT_DEVICE void clear(const To& to) {
+  impl::check_leading_dimension("a cleared tile", to);
   for (uint32_t r = 0; r < to.rows(); ++r) {
     for (uint32_t c = 0; c < to.columns(); ++c) to(r, c) = typename To::value_type{};
   }
@@ -174,6 +178,8 @@ template <class Alpha, class Beta, AnyTile X, AnyTile Y>
 TILEWRIGHT_DEVICE void axpby(const Alpha& alpha, const X& x, const Beta& beta, const Y& y) {
   using T = typename Y::value_type;
   using Type = impl::LinearType<typename X::value_type, Alpha, Beta>;
+  impl::check_leading_dimension("x", x);
+  impl::check_leading_dimension("y", y);
   const auto a = impl::convert_to<Type>(alpha), b = impl::convert_to<Type>(beta);
   for (uint32_t r = 0; r < x.rows() && r < y.rows(); ++r) {
     for (uint32_t c = 0; c < x.columns() && c < y.columns(); ++c) {

@@ -24,6 +24,7 @@
 #include "tilewright/config.h"
 #include "tilewright/layout/block_tensor.h"
 #include "tilewright/pipeline/accumulator.h"
+#include "tilewright/pipeline/block_check.h"
 #include "tilewright/pipeline/block_copy.h"
 #include "tilewright/pipeline/block_layouts.h"
 #include "tilewright/pipeline/block_product.h"
@@ -81,6 +82,7 @@ class BlockExecution {
                                         const LoadC& c_load = {}, const StoreC& c_store = {}) {
     static_assert(C::tile_rows == facts_of_v<D>.m && C::tile_columns == facts_of_v<D>.n,
                   "execute(alpha, A, B, beta, C): C is an M x N tile");
+    impl::check_leading_dimension("C", c);
     accumulator_type accumulator;
     execute(a, b, accumulator, a_load, b_load);
     if (!accumulator.is_thread_active()) return;
@@ -132,6 +134,8 @@ class BlockExecution {
                       B::tile_rows == facts_of_v<D>.k && B::tile_columns == facts_of_v<D>.n,
                   "execute(): A is an M x K tile and B a K x N one");
     check_threads();
+    impl::check_leading_dimension("A", a);
+    impl::check_leading_dimension("B", b);
     if (!accumulator.is_thread_active()) return;
     if (!accumulator.filled_) Product::clear(accumulator.held_);
     Product::multiply(accumulator.held_, a, b, a_load, b_load);

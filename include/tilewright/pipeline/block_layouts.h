@@ -15,6 +15,13 @@ struct PackedLeadingDimensions {
   static constexpr int a = 0, b = 0, c = 0;
 };
 
+/// The widest alignment of copies that all rows or columns of a tile have where the first one has it.
+constexpr uint32_t alignment_of_lines(int64_t line_bytes) {
+  uint32_t alignment = 16;
+  while (line_bytes % alignment != 0) alignment /= 2;
+  return alignment;
+}
+
 /// Layout of a tile; Given: its leading dimension where an operator names it, else 0.
 template <int Rows, int Columns, arrangement Order, int Given, bool Shared>
 struct TileLayout {
@@ -22,6 +29,11 @@ struct TileLayout {
 
   static TILEWRIGHT_HOST_DEVICE constexpr auto make() {
     return MatrixLayout<Rows, Columns, Order, kLd, Shared>();
+  }
+  /// The same, aligned for the widest copies that the leading dimension lets through.
+  template <int ElementBytes>
+  static TILEWRIGHT_HOST_DEVICE constexpr auto make_aligned() {
+    return MatrixLayout<Rows, Columns, Order, kLd, Shared, alignment_of_lines(kLd * ElementBytes)>();
   }
   template <class Ld>
   static TILEWRIGHT_HOST_DEVICE constexpr auto make(Ld ld) {
@@ -64,27 +76,32 @@ struct BlockLayouts {
     return batched(TileLayout<f.m, f.n, f.c_arrangement, 0, false>::make(ld...));
   }
 
-  /// The ordinary cores read four neighbours in M or N at once; mma.sync has a permutation of its own.
+  /// The ordinary cores read four neighbours in M or N at once; mma.sync has a permutation of its own. All
+  /// are aligned as these reads, and copies into them, can use.
   static TILEWRIGHT_HOST_DEVICE constexpr auto suggested_a() {
     if constexpr (path_of_v<D> == path::simt) {
-      return batched(TileLayout<f.m, f.k, col_major, (f.m + 3) / 4 * 4, true>::make());
+      return aligned<TileLayout<f.m, f.k, col_major, (f.m + 3) / 4 * 4, true>, typename D::a_value_type>();
     } else if constexpr (whole) {
       return batched(PermutedLayout<f.m, f.k, kLayoutA, true>());
     } else {
-      return shared_a();
+      return aligned<TileLayout<f.m, f.k, f.a_arrangement, Ld::a, true>, typename D::a_value_type>();
     }
   }
   static TILEWRIGHT_HOST_DEVICE constexpr auto suggested_b() {
     if constexpr (path_of_v<D> == path::simt) {
-      return batched(TileLayout<f.k, f.n, row_major, (f.n + 3) / 4 * 4, true>::make());
+      return aligned<TileLayout<f.k, f.n, row_major, (f.n + 3) / 4 * 4, true>, typename D::b_value_type>();
     } else if constexpr (whole) {
       return batched(PermutedLayout<f.k, f.n, kLayoutB, false>());
     } else {
-      return shared_b();
+      return aligned<TileLayout<f.k, f.n, f.b_arrangement, Ld::b, true>, typename D::b_value_type>();
     }
   }
 
  private:
+  template <class Tile, class Element>
+  static TILEWRIGHT_HOST_DEVICE constexpr auto aligned() {
+    return batched(Tile::template make_aligned<static_cast<int>(sizeof(Element))>());
+  }
   template <class Layout>
   static TILEWRIGHT_HOST_DEVICE constexpr auto batched(Layout layout) {
     if constexpr (f.batches == 1) {

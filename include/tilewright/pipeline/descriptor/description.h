@@ -171,7 +171,9 @@ struct Description {
   // ---- without a pipeline: layouts of A, B and C, and products of matrices in shared memory
 
   /// The layout of a tile in shared memory: as Arrangement has it, with the leading dimensions of
-  /// LeadingDimension, or packed; or with `ld...` (a number, or static_ld<n>), in elements.
+  /// LeadingDimension, or packed; or with `ld...` (a number, or static_ld<n>), in elements: at least the row
+  /// (row_major) or column (col_major) of the tile. A number below that is undefined on a GPU; the emulated
+  /// machine names it.
   template <class... Ld>
   static TILEWRIGHT_HOST_DEVICE constexpr auto get_layout_smem_a(Ld... ld) {
     return detail::BlockLayouts<Description>::shared_a(ld...);
