@@ -272,6 +272,14 @@ Status set_c(const Problem& p, const Strides& d, KernelProblem& out) {
   return {};
 }
 
+/// Whether elements of a single row that goes with D's lie apart: to a kernel it is a column then.
+bool row_lies_apart(const Problem& p, const KernelProblem& out) {
+  const auto apart = [](const Operand& o) { return o.layout == Layout::column_major && o.ld > 1; };
+  if (p.m > 1 || p.n <= 1) return false;
+  return (out.reads_c && out.family != Family::simt && apart(p.c)) ||
+         (p.epilogue.aux && apart(*p.epilogue.aux));
+}
+
 /// What does not depend on strides.
 Status check_epilogue(const Problem& p) {
   if (is_block_scaled(p))
@@ -337,9 +345,6 @@ Status set_epilogue(const Problem& p, KernelProblem& out) {
   to.aux_alignment = e.aux->alignment;
   to.aux_strides = out.exchanged ? transposed(*aux) : *aux;
   if (contiguous_columns(to.aux_strides)) return {};
-  if (e.aux->layout == p.d.layout)  // of a single row or column, whose elements lie apart
-    return broken(RuleId::epilogue_layout, "aux", "leading dimension " + text(e.aux->ld),
-                  text(e.aux->layout == Layout::row_major ? p.n : p.m));
   const bool row_major = p.d.layout == Layout::row_major;
   return broken(RuleId::epilogue_layout, "aux", row_major ? "layout column_major" : "layout row_major",
                 row_major ? "row_major" : "column_major");
@@ -394,7 +399,8 @@ Expected<KernelProblem> canonical(const Problem& p) {
   out.d_alignment = p.d.alignment;
   if (Status s = set_scales(p, out)) return *s;
   // The scales of blocks of A and B are not alike, so that these cannot change places.
-  out.exchanged = !contiguous_columns(*d) && p.scale_mode != ScaleMode::block_1x128_128x128;
+  out.exchanged =
+      (!contiguous_columns(*d) || row_lies_apart(p, out)) && p.scale_mode != ScaleMode::block_1x128_128x128;
   out.d = out.exchanged ? transposed(*d) : *d;
   if (out.reads_c)
     if (Status s = set_c(p, *d, out)) return *s;

@@ -45,7 +45,10 @@ constexpr NumberedRule kTable[] = {
       "wgmma of FP8 reads K-major operands only: A is row-major and B column-major, so that K is contiguous",
       kUnsupported}},
     {RuleId::layout_c,
-     {"layout.c", "C of a tensor-core product is stored as D is, row-major or column-major", kUnsupported}},
+     {"layout.c",
+      "C of a tensor-core product is stored as D is, row-major or column-major; a single row or column is "
+      "both",
+      kUnsupported}},
     {RuleId::block_operand, {"block.operand", "only A and B are block-scaled", kUnsupported}},
     {RuleId::ld_length,
      {"ld.length", "a leading dimension covers the row (or column) it strides over", kInvalid}},
@@ -154,7 +157,8 @@ constexpr NumberedRule kTable[] = {
       kUnsupported}},
     {RuleId::epilogue_types, {"epilogue.types", "bias and aux are f16, bf16 or f32", kUnsupported}},
     {RuleId::epilogue_layout,
-     {"epilogue.layout", "aux is stored as D is, row-major or column-major", kUnsupported}},
+     {"epilogue.layout", "aux is stored as D is, row-major or column-major; a single row or column is both",
+      kUnsupported}},
     {RuleId::epilogue_pointer,
      {"epilogue.pointer",
       "bias, aux and amax_d are given where the problem has them and only there, aligned to their elements; "

@@ -81,7 +81,7 @@ struct EpilogueOps {
   Activation activation = Activation::none;
 
   /// The value before the activation, in Buffers::aux: f16, bf16 (which overflow to infinity) or f32, stored
-  /// in D's layout with strides of its own.
+  /// in D's layout (a single row or column: in either) with strides of its own.
   std::optional<Operand> aux = std::nullopt;
 
   /// The largest magnitude of u in all batches, in Buffers::amax_d: the scale of D is not in it, nor is D's

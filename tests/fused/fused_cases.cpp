@@ -87,6 +87,21 @@ std::vector<GemmCase> fused_edge_cases() {
     for (const int64_t columns : {0, 1, 2, 7, 8, 9, 16, 17, 63, 64, 65, 72, 127, 128, 129, 200})
       add(*id, 33, columns, 70);
     add(*id, 1, 1, 1);
+    // A single row of D, C or aux may have either layout; column-major, its elements lie apart.
+    for (const int64_t d_ld : {0, 1, 3})
+      for (const int64_t c_ld : {0, 4})
+        for (const int64_t aux_ld : {0, 5}) {
+          add(*id, 1, 130, 70);
+          Problem& p = cases.back().problem;
+          cases.back().options.tile.reset();  // it may be that of the transpose
+          p.beta = 2;
+          const auto lie = [](Operand& operand, int64_t ld) {
+            operand.layout = ld == 0 ? Layout::row_major : Layout::column_major;
+            operand.ld = ld;
+          };
+          lie(p.d, d_ld), lie(p.c, c_ld), lie(*p.epilogue.aux, aux_ld);
+          cases.back().name = text("a row, ", d_ld, ' ', c_ld, ' ', aux_ld);
+        }
   }
   return cases;
 }

@@ -76,6 +76,40 @@ TEST(FusedPlan, a_column_major_output_exchanges_the_bias) {
   EXPECT_EQ(run(planned(p)).arguments.bias_kind, BiasKind::column);
 }
 
+// A single row lies in memory as a column whose elements have the leading dimension between them.
+TEST(FusedPlan, a_single_row_has_either_layout_and_any_leading_dimension) {
+  struct Lie {
+    Layout layout;
+    int64_t ld;
+    int64_t apart;  // elements between neighbours
+  };
+  const Lie ways[] = {{Layout::row_major, 0, 1},
+                      {Layout::row_major, 999, 1},
+                      {Layout::column_major, 0, 1},
+                      {Layout::column_major, 1, 1},
+                      {Layout::column_major, 5, 5}};
+  for (const Lie& d : ways)
+    for (const Lie& c : ways)
+      for (const Lie& aux : ways) {
+        Problem p = fused_problem(DType::bf16, DType::bf16);
+        p.m = 1;
+        p.beta = 1;
+        p.d.layout = d.layout, p.d.ld = d.ld;
+        p.c.layout = c.layout, p.c.ld = c.ld;
+        p.epilogue.aux->layout = aux.layout, p.epilogue.aux->ld = aux.ld;
+        const Plan plan = planned(p);
+        const bool apart = d.apart > 1 || c.apart > 1 || aux.apart > 1;
+        EXPECT_EQ(plan.info().exchanged, apart);
+        const kernels::FusedArguments a = run(plan).arguments;
+        EXPECT_EQ(a.gemm.m, apart ? 768 : 1);
+        EXPECT_EQ(a.gemm.n, apart ? 1 : 768);
+        if (!apart) continue;
+        EXPECT_EQ(a.gemm.d.ld, d.apart);
+        EXPECT_EQ(a.gemm.c.ld, c.apart);
+        EXPECT_EQ(a.aux.ld, aux.apart);
+      }
+}
+
 TEST(FusedPlan, tiles_and_names) {
   Problem p = fused_problem(DType::bf16, DType::bf16);
   p.m = p.n = p.k = 4096;

@@ -108,6 +108,19 @@ void c44_extents_of_one(TestMachine& machine) {
   c.problem.a.ld = 96;
   c.problem.d.ld = 80;
   EXPECT_TRUE(expect_passes(c, machine).info.tma_load);
+  // A single row has either layout; column-major, its elements may lie apart.
+  for (const int64_t d_ld : {0, 1, 3})
+    for (const int64_t c_ld : {0, 1, 5}) {
+      c = integer_case("C44 a row of C or D apart", 1, 70, 80);
+      c.problem.c.type = DType::f32;
+      c.problem.beta = 1;
+      const std::pair<Operand*, int64_t> outputs[] = {{&c.problem.d, d_ld}, {&c.problem.c, c_ld}};
+      for (const auto& [operand, ld] : outputs) {
+        operand->layout = ld == 0 ? Layout::row_major : Layout::column_major;
+        operand->ld = ld;
+      }
+      EXPECT_EQ(expect_passes(c, machine).info.exchanged, d_ld > 1 || c_ld > 1);
+    }
 }
 
 void c47_operand_layouts(TestMachine& machine) {

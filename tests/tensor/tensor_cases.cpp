@@ -146,6 +146,20 @@ std::vector<GemmCase> tensor_edge_cases() {
     add(*one, 1, 130, 64);
     add(*one, 130, 1, 64);
   }
+  // A row of C whose elements lie apart, beside a row of D whose do not, and the reverse.
+  for (const DType type : kTypes)
+    for (const bool of_c : {true, false}) {
+      const TensorKernelId& small = small_kernel(type, output_of(type));
+      GemmCase c = tensor_case(small, "", 1, 70, 33);
+      c.name = text("a row apart, ", kernels::tensor_kernel_name(small));
+      Operand& apart = of_c ? c.problem.c : c.problem.d;
+      apart.layout = Layout::column_major;
+      apart.ld = 5;
+      c.problem.beta = 2;
+      c.options.tile.reset(), c.options.cluster.reset();
+      c.options.max_sms = 1;
+      cases.push_back(std::move(c));
+    }
   // A column of D flipped into a row, and a C that has a leading dimension where D has none.
   for (const TensorKernelId& other : kIds) {
     if (other.path == TensorPath::wgmma || !other.k_major_a || other.k_major_b || is_complex(other.a))
