@@ -204,8 +204,7 @@ Expected<BoundDequantised> bind_dequantised(const PlanRequest& request, PlanInfo
       bind_tensor_kernel({request.target, problem, request.asked, request.options}, kernels, info);
   if (!gemm) return gemm.error();
   bound.gemm = *gemm;
-  const auto row = std::find(kernels.begin(), kernels.end(), gemm->kernel) - kernels.begin();
-  bound.kernel = table.kernels + row;
+  bound.kernel = row_with(table, gemm->kernel);
   info.kernel = kernel_name(bound);
   info.why = "dequantised to bf16 first, " + info.why;
   if (!problem.reads_ab) return bound;
@@ -229,13 +228,10 @@ Status run_dequantised(const Target& target, const BoundDequantised& bound, cons
     arguments.gemm.a.data = dequantise.operand[0].to;
     arguments.gemm.b.data = dequantise.operand[1].to;
     arguments.shifts = shifts_of(dequantise, bound.dequantise_launch.grid_ctas);
-    kernels::TensorLaunch launch = bound.dequantise_launch;
-    launch.stream = stream;
-    if (Status e = target.dequantised.dequantise(dequantise, launch)) return e;
+    if (Status e = target.dequantised.dequantise(dequantise, on_stream(bound.dequantise_launch, stream)))
+      return e;
   }
-  kernels::TensorLaunch launch = bound.gemm.launch;
-  launch.stream = stream;
-  return bound.kernel->launch(arguments, launch);
+  return bound.kernel->launch(arguments, on_stream(bound.gemm.launch, stream));
 }
 
 }  // namespace tilewright

@@ -98,9 +98,7 @@ Expected<BoundFused> bind_fused(const PlanRequest& request, PlanInfo& info) {
   if (!gemm) return gemm.error();
   BoundFused bound;
   bound.gemm = *gemm;
-  for (int i = 0; i < request.target.fused.count; ++i)
-    if (&request.target.fused.kernels[i].tensor == gemm->kernel)
-      bound.kernel = request.target.fused.kernels + i;
+  bound.kernel = row_with(request.target.fused, gemm->kernel);
   set_arguments(request, bound);
   info.kernel = kernel_name(gemm->kernel->id);
   info.why = words_of(request.asked.epilogue) + ", " + info.why;
@@ -123,9 +121,7 @@ Status run_fused(const KernelProblem& p, const BoundFused& bound, const Buffers&
   arguments.bias = buffers.bias;
   arguments.aux.data = buffers.aux;
   arguments.amax = buffers.amax_d;
-  kernels::TensorLaunch launch = bound.gemm.launch;
-  launch.stream = stream;
-  return bound.kernel->launch(arguments, launch);
+  return bound.kernel->launch(arguments, on_stream(bound.gemm.launch, stream));
 }
 
 }  // namespace tilewright

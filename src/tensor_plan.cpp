@@ -179,9 +179,7 @@ Status run_tensor(const KernelProblem& problem, const BoundTensor& bound, const 
   const KernelProblem p = bound.flipped ? problem.flipped() : problem;
   kernels::TensorGemmArguments arguments = bound.arguments;
   bind_tensor_pointers(p, buffers, arguments);
-  kernels::TensorLaunch launch = bound.launch;
-  launch.stream = stream;
-  return bound.kernel->launch(arguments, launch);
+  return bound.kernel->launch(arguments, on_stream(bound.launch, stream));
 }
 
 }  // namespace tilewright

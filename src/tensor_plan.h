@@ -1,6 +1,7 @@
 // Plans and runs of the tensor-core kernels of 16-bit, TF32, FP64, integer and complex operands.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 
@@ -35,6 +36,19 @@ Status check_tensor_device(const PlanRequest& request);
 /// Fills in the checked pointers of a problem that is not flipped.
 void bind_tensor_pointers(const KernelProblem& problem, const Buffers& buffers,
                           kernels::TensorGemmArguments& arguments);
+
+/// The row of a table of kernels with epilogues of their own that has this kernel of tensor cores.
+template <class Table>
+auto row_with(const Table& table, const kernels::TensorKernel* kernel) {
+  return std::find_if(table.kernels, table.kernels + table.count,
+                      [&](const auto& row) { return &row.tensor == kernel; });
+}
+
+/// The launch that was planned, on a stream.
+inline kernels::TensorLaunch on_stream(kernels::TensorLaunch launch, void* stream) {
+  launch.stream = stream;
+  return launch;
+}
 
 /// Launches the kernel on checked pointers.
 Status run_tensor(const KernelProblem& problem, const detail::BoundTensor& bound, const Buffers& buffers,
