@@ -2,23 +2,13 @@
 
 #include <string>
 
-#include "tests/host/fake_target.h"
+#include "tests/host/planning.h"
 
 namespace tilewright::testing {
 namespace {
 
-Plan planned(const Problem& p, const Options& o = {}, const Target& t = fake_gpu()) {
-  Expected<Plan> plan = plan_on(t, p, o);
-  EXPECT_TRUE(plan) << plan.error().message;
-  return plan ? *plan : Plan(nullptr);
-}
-
 RecordedFusedLaunch run(const Plan& plan, const Buffers& buffers = fake_fused_buffers()) {
-  fused_launches().clear();
-  const Status s = plan.run(buffers);
-  EXPECT_FALSE(s) << s->message;
-  EXPECT_EQ(fused_launches().size(), 1u);
-  return fused_launches().empty() ? RecordedFusedLaunch{} : fused_launches().front();
+  return run_once(fused_launches(), plan, buffers);
 }
 
 TEST(FusedPlan, arguments_are_those_of_the_problem) {

@@ -3,23 +3,13 @@
 #include <algorithm>
 #include <thread>
 
-#include "tests/host/fake_target.h"
+#include "tests/host/planning.h"
 
 namespace tilewright::testing {
 namespace {
 
-Plan planned(const Problem& p, const Options& o = {}, const Target& t = fake_gpu()) {
-  Expected<Plan> plan = plan_on(t, p, o);
-  EXPECT_TRUE(plan) << plan.error().message;
-  return plan ? *plan : Plan(nullptr);
-}
-
 RecordedLaunch run(const Plan& plan, const Buffers& buffers = fake_buffers()) {
-  launches().clear();
-  const Status s = plan.run(buffers);
-  EXPECT_FALSE(s) << s->message;
-  EXPECT_EQ(launches().size(), 1u);
-  return launches().empty() ? RecordedLaunch{} : launches().back();
+  return run_once(launches(), plan, buffers);
 }
 
 RecordedLaunch run(const Problem& p, const Options& o = {}) { return run(planned(p, o)); }

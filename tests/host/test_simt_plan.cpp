@@ -4,26 +4,18 @@
 #include <string>
 
 #include "src/simt_plan.h"
-#include "tests/host/fake_target.h"
+#include "tests/host/planning.h"
 
 namespace tilewright::testing {
 namespace {
 
 using Kernel = RecordedSimtLaunch::Kernel;
 
-Plan planned(const Problem& p, const Options& o = {}, const Target& t = fake_gpu()) {
-  Expected<Plan> plan = plan_on(t, p, o);
-  EXPECT_TRUE(plan) << plan.error().message;
-  return plan ? *plan : Plan(nullptr);
-}
-
 /// Everything a run launches; its number is what the plan says.
 std::vector<RecordedSimtLaunch> run(const Plan& plan, const Buffers& buffers = fake_buffers()) {
-  simt_launches().clear();
-  const Status s = plan.run(buffers);
-  EXPECT_FALSE(s) << s->message;
-  EXPECT_EQ(static_cast<int>(simt_launches().size()), plan.info().launches);
-  return simt_launches();
+  const std::vector<RecordedSimtLaunch> all = run_and_list(simt_launches(), plan, buffers);
+  EXPECT_EQ(static_cast<int>(all.size()), plan.info().launches);
+  return all;
 }
 
 /// The launch of the product.
@@ -40,15 +32,14 @@ std::vector<Kernel> kinds(const std::vector<RecordedSimtLaunch>& launches) {
   return out;
 }
 
-Options tiled(int64_t m, int64_t n) {
-  Options o;
-  o.tile = Shape2{m, n};
+Options tiled_unsplit(int64_t m, int64_t n) {
+  Options o = tiled(m, n);
   o.splits = 1;
   return o;
 }
 
 TEST(SimtPlan, launches_one_kernel_where_bulk_copies_reach_everything) {
-  const Plan plan = planned(simt_problem(4096, 4096, 4096), tiled(128, 128));
+  const Plan plan = planned(simt_problem(4096, 4096, 4096), tiled_unsplit(128, 128));
   EXPECT_EQ(plan.info().kernel, "simt_128x128_tma_tma_whole");
   EXPECT_EQ(plan.info().path, "simt");
   EXPECT_EQ(plan.info().tile, (Shape2{128, 128}));
@@ -72,7 +63,7 @@ TEST(SimtPlan, describes_operands_to_the_copy_unit_rows_first) {
   Problem problem = simt_problem(500, 760, 1000);
   problem.a.ld = 504;
   problem.l = 3;
-  const kernels::SimtGemmParams p = gemm(run(planned(problem, tiled(128, 128))));
+  const kernels::SimtGemmParams p = gemm(run(planned(problem, tiled_unsplit(128, 128))));
   const TensorMapSpec a = decode_for_emulator(p.a_map), b = decode_for_emulator(p.b_map);
   EXPECT_EQ(a.base, reinterpret_cast<void*>(0x100000));
   EXPECT_EQ(a.type, TmaType::f32);
@@ -90,7 +81,7 @@ TEST(SimtPlan, gathers_what_must_not_be_repacked) {
       Problem problem = simt_problem(516, 516, 512);
       problem.a.layout = a;
       problem.b.layout = b;
-      Options o = tiled(128, 128);
+      Options o = tiled_unsplit(128, 128);
       o.max_workspace = 0;
       const Plan plan = planned(problem, o);
       const bool gather_a = a == Layout::row_major, gather_b = b == Layout::column_major;
@@ -110,7 +101,7 @@ TEST(SimtPlan, gathers_what_must_not_be_repacked) {
 TEST(SimtPlan, repacks_operands_that_bulk_copies_cannot_address) {
   Problem problem = simt_problem(500, 4095, 1000);
   problem.a.layout = Layout::row_major;  // K-major
-  Options o = tiled(128, 128);
+  Options o = tiled_unsplit(128, 128);
   o.load = LoadKind::tma;
   const Plan plan = planned(problem, o);
   EXPECT_TRUE(plan.info().repack_a);
@@ -145,7 +136,7 @@ TEST(SimtPlan, repacks_a_matrix_that_every_batch_reads_once) {
   problem.a.layout = Layout::row_major;
   problem.l = 5;
   problem.a.batch_stride = 0;
-  Options o = tiled(128, 128);
+  Options o = tiled_unsplit(128, 128);
   o.load = LoadKind::tma;
   const auto launched = run(planned(problem, o));
   EXPECT_EQ(launched[0].repack.operand[0].batches, 1u);
@@ -155,7 +146,7 @@ TEST(SimtPlan, repacks_a_matrix_that_every_batch_reads_once) {
 }
 
 TEST(SimtPlan, cuts_k_into_the_parts_asked_for) {
-  Options o = tiled(128, 128);
+  Options o = tiled_unsplit(128, 128);
   o.splits = 4;
   const Plan plan = planned(simt_problem(256, 256, 65536), o);
   EXPECT_EQ(plan.info().splits, 4);
@@ -177,7 +168,7 @@ TEST(SimtPlan, never_makes_more_parts_than_k_tiles_or_pieces_without_work) {
   for (const int64_t k : {0, 1, 32, 33, 100, 1000}) {
     for (const int64_t splits : {1, 2, 3, 64, 1000}) {
       for (const int64_t m : {1, 128, 500, 5000}) {
-        Options o = tiled(128, 128);
+        Options o = tiled_unsplit(128, 128);
         o.splits = splits;
         const Plan plan = planned(simt_problem(m, 300, k), o);
         const kernels::SimtGemmParams p = gemm(run(plan));
@@ -237,7 +228,7 @@ TEST(SimtPlan, exchanges_the_operands_for_a_column_major_d) {
   Problem problem = simt_problem(512, 768, 1024);
   problem.d.layout = Layout::column_major;
   problem.a.layout = Layout::row_major;
-  Options o = tiled(128, 64);  // 64 x 128 of D^T
+  Options o = tiled_unsplit(128, 64);  // 64 x 128 of D^T
   o.load = LoadKind::tma;
   const Plan plan = planned(problem, o);
   EXPECT_EQ(plan.info().kernel, "simt_64x128_tma_tma_whole");
@@ -325,9 +316,9 @@ TEST(SimtPlan, an_unaligned_operand_is_not_bulk_copied) {
                              +[](Problem& p) { p.a.batch_stride = 512 * 1024 + 1; }}) {
     Problem problem = simt_problem();
     problem.l = 2;
-    EXPECT_TRUE(planned(problem, tiled(128, 128)).info().tma_load);
+    EXPECT_TRUE(planned(problem, tiled_unsplit(128, 128)).info().tma_load);
     change(problem);
-    Options o = tiled(128, 128);
+    Options o = tiled_unsplit(128, 128);
     o.max_workspace = 0;
     EXPECT_EQ(planned(problem, o).info().kernel, "simt_128x128_gather_tma");
   }
@@ -336,7 +327,7 @@ TEST(SimtPlan, an_unaligned_operand_is_not_bulk_copied) {
 TEST(SimtPlan, size_one_dimensions_have_any_stride) {
   Problem problem = simt_problem(1, 768, 1024);
   problem.a.ld = 8;
-  Options o = tiled(32, 128);
+  Options o = tiled_unsplit(32, 128);
   o.load = LoadKind::tma;
   EXPECT_FALSE(planned(problem, o).info().repack_a);  // k stride 8: whole 16 bytes
   problem = simt_problem(512, 768, 1);
@@ -346,7 +337,7 @@ TEST(SimtPlan, size_one_dimensions_have_any_stride) {
 }
 
 TEST(SimtPlan, honours_the_multiprocessor_limit) {
-  Options o = tiled(128, 128);
+  Options o = tiled_unsplit(128, 128);
   o.max_sms = 100;
   EXPECT_EQ(planned(simt_problem(4096, 4096, 64), o).info().grid_ctas, 200);
   o.max_sms = 1;
@@ -363,7 +354,7 @@ TEST(SimtPlan, every_kernel_of_the_list_can_be_asked_for) {
     Problem problem = id.whole ? simt_problem() : simt_problem(508, 764, 1024);
     if (id.a == kernels::SimtLoad::gather) problem.a.layout = Layout::row_major;
     if (id.b == kernels::SimtLoad::gather) problem.b.layout = Layout::column_major;
-    Options o = tiled(id.tile_m, id.tile_n);
+    Options o = tiled_unsplit(id.tile_m, id.tile_n);
     o.max_workspace = 0;
     if (id.pipeline == kernels::SimtPipeline::async) o.pipeline = PipelineKind::async;
     const std::string name = planned(problem, o).info().kernel;
@@ -435,14 +426,12 @@ TEST(SimtPlan, a_static_shape_takes_kernels_without_checks) {
 TEST(SimtPlan, counts_and_addresses_beyond_2_to_the_31_are_refused_or_64_bit) {
   Problem problem = simt_problem(2147483647, 4, 64);
   problem.a.ld = 2147483648;
-  Options o = tiled(128, 128);
+  Options o = tiled_unsplit(128, 128);
   const kernels::SimtGemmParams p = gemm(run(planned(problem, o)));
   EXPECT_EQ(decode_for_emulator(p.a_map).strides[0], uint64_t{4} << 31);
   problem.l = 256;
   problem.a.batch_stride = problem.b.batch_stride = 0;
-  const Expected<Plan> refused = plan_on(fake_gpu(), problem, o);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().rule, "tiles.count");
+  expect_refused(problem, o, "tiles.count", "2^31 tiles");
 }
 
 }  // namespace

@@ -3,36 +3,13 @@
 #include <algorithm>
 #include <string>
 
-#include "tests/host/fake_target.h"
+#include "tests/host/planning.h"
 
 namespace tilewright::testing {
 namespace {
 
-Plan planned(const Problem& p, const Options& o = {}, const Target& t = fake_gpu()) {
-  Expected<Plan> plan = plan_on(t, p, o);
-  EXPECT_TRUE(plan) << plan.error().message;
-  return plan ? *plan : Plan(nullptr);
-}
-
 RecordedTensorLaunch run(const Plan& plan, const Buffers& buffers = fake_buffers()) {
-  tensor_launches().clear();
-  const Status s = plan.run(buffers);
-  EXPECT_FALSE(s) << s->message;
-  EXPECT_EQ(tensor_launches().size(), 1u);
-  return tensor_launches().empty() ? RecordedTensorLaunch{} : tensor_launches().front();
-}
-
-void expect_refused(const Problem& p, const Options& o, const char* rule, const std::string& mention) {
-  const Expected<Plan> plan = plan_on(fake_gpu(), p, o);
-  ASSERT_FALSE(plan) << plan->info().kernel;
-  EXPECT_EQ(plan.error().rule, rule);
-  EXPECT_NE(plan.error().message.find(mention), std::string::npos) << plan.error().message;
-}
-
-Options tiled(int64_t m, int64_t n) {
-  Options o;
-  o.tile = Shape2{m, n};
-  return o;
+  return run_once(tensor_launches(), plan, buffers);
 }
 
 constexpr DType kBf16 = DType::bf16, kF32 = DType::f32;
@@ -399,9 +376,7 @@ TEST(TensorPlan, refuses_types_layouts_and_addresses_by_rule) {
   expect_refused(p, o, "store.tma", "rows of 767 elements");
   Target other = fake_gpu();
   other.capability = 100;
-  const Expected<Plan> plan = plan_on(other, tensor_problem(kBf16, kBf16), {});
-  ASSERT_FALSE(plan);
-  EXPECT_EQ(plan.error().rule, std::string("device.gpu"));
+  expect_refused(tensor_problem(kBf16, kBf16), {}, "device.gpu", "10.0", other);
 }
 
 TEST(TensorPlan, device_scales_are_refused_and_host_scales_multiply) {
