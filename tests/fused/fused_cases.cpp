@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "tests/kernels/text.h"
+#include "tests/tensor/tensor_kernel_case.h"
 
 namespace tilewright::testing {
 namespace {
@@ -20,43 +21,26 @@ constexpr TensorKernelId kIds[] = {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-Operand operand(DType type, bool row_major) {
-  return {.type = type, .layout = row_major ? Layout::row_major : Layout::column_major};
-}
-
 }  // namespace
 
 std::span<const TensorKernelId> fused_kernel_ids() { return kIds; }
 
 GemmCase fused_case(const TensorKernelId& id, const char* name, int64_t rows, int64_t columns, int64_t depth,
                     bool exchanged) {
-  GemmCase c;
-  c.name = name;
-  Problem& p = c.problem;
-  p.m = exchanged ? columns : rows;
-  p.n = exchanged ? rows : columns;
-  p.k = depth;
-  p.a = operand(exchanged ? id.b : id.a, true);
-  p.b = operand(exchanged ? id.a : id.b, false);
-  p.d = operand(id.d, !exchanged);
-  p.c = operand(bits_of(id.d) == 8 ? DType::f16 : id.d, !exchanged);
-  pad_for_bulk(p);
-  c.options.tile = exchanged ? Shape2{id.tile_n, id.tile_m} : Shape2{id.tile_m, id.tile_n};
+  GemmCase c = kernel_case(id, name, rows, columns, depth, exchanged);
+  if (bits_of(id.d) == 8) c.problem.c.type = DType::f16;
+  pad_for_bulk(c.problem);
   c.options.max_sms = 1;
   return c;
 }
 
 const TensorKernelId& small_fused_kernel(DType a, DType d) {
-  const TensorKernelId* best = nullptr;
-  for (const TensorKernelId& id : kIds)
-    if (id.a == a && id.b == a && id.stores(d) &&
-        (best == nullptr || id.tile_m * id.tile_n < best->tile_m * best->tile_n))
-      best = &id;
-  return *best;
+  return smallest_kernel(kIds,
+                         [&](const TensorKernelId& id) { return id.a == a && id.b == a && id.stores(d); });
 }
 
 Operand aux_of(const Problem& p, DType type) {
-  Operand aux = operand(type, p.d.layout == Layout::row_major);
+  Operand aux = operand_in(type, p.d.layout == Layout::row_major);
   aux.ld = bulk_ld(aux.layout == Layout::row_major ? p.n : p.m, type);
   return aux;
 }
@@ -109,12 +93,12 @@ std::vector<GemmCase> fused_edge_cases() {
 std::vector<GemmCase> fused_value_cases() {
   std::vector<GemmCase> cases;
   const auto add = [&](const char* name, DType a, DType d, const auto& change) {
-    for (const bool exchanged : {false, true}) {
+    const auto make = [&](bool exchanged) {
       GemmCase c = fused_case(small_fused_kernel(a, d), name, 70, 144, 150, exchanged);
       c.problem.d.type = d;
-      change(c);
-      cases.push_back(std::move(c));
-    }
+      return c;
+    };
+    add_both_ways(cases, make, change);
   };
   // Each operation alone, for each size of D: it must be done, and nothing else.
   const std::pair<DType, DType> types[] = {{DType::bf16, DType::bf16},

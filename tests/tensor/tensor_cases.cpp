@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tests/kernels/text.h"
+#include "tests/tensor/tensor_kernel_case.h"
 
 namespace tilewright::testing {
 namespace {
@@ -21,14 +22,6 @@ constexpr TensorKernelId kIds[] = {
 };
 #undef TILEWRIGHT_TENSOR_KERNEL
 
-Operand operand(DType type, bool row_major) {
-  return {.type = type, .layout = row_major ? Layout::row_major : Layout::column_major};
-}
-
-Shape2 flip_if(bool exchanged, int m_extent, int n_extent) {
-  return exchanged ? Shape2{n_extent, m_extent} : Shape2{m_extent, n_extent};
-}
-
 constexpr DType kTypes[] = {DType::bf16, DType::f16,   DType::tf32,  DType::s8,   DType::u8,  DType::f64,
                             DType::cf16, DType::cbf16, DType::ctf32, DType::cf32, DType::cf64};
 /// What sums of the type are stored as without loss.
@@ -43,35 +36,21 @@ std::span<const TensorKernelId> tensor_kernel_ids() { return kIds; }
 
 GemmCase tensor_case(const TensorKernelId& id, const char* name, int64_t rows, int64_t columns, int64_t depth,
                      bool exchanged) {
-  GemmCase c;
-  c.name = name;
-  Problem& p = c.problem;
-  p.m = exchanged ? columns : rows;
-  p.n = exchanged ? rows : columns;
-  p.k = depth;
-  // A kernel's A is the problem's A, or its B transposed.
-  p.a = exchanged ? operand(id.b, id.k_major_b) : operand(id.a, id.k_major_a);
-  p.b = exchanged ? operand(id.a, !id.k_major_a) : operand(id.b, !id.k_major_b);
-  p.c = p.d = operand(id.d, !exchanged);
-  pad_for_bulk(p);
+  GemmCase c = kernel_case(id, name, rows, columns, depth, exchanged);
   if (id.alignment < 16) {  // what no wider copies reach
-    p.a.ld += id.alignment * 8 / bits_of(id.a);
-    p.b.ld += id.alignment * 8 / bits_of(id.b);
+    c.problem.a.ld += id.alignment * 8 / bits_of(id.a);
+    c.problem.b.ld += id.alignment * 8 / bits_of(id.b);
     c.offset.a = c.offset.b = id.alignment;
   }
-  c.options.tile = flip_if(exchanged, id.tile_m, id.tile_n);
   c.options.cluster = flip_if(exchanged, id.cluster_m, id.cluster_n);
   return c;
 }
 
 const TensorKernelId& small_kernel(DType a, DType d) {
-  const TensorKernelId* best = nullptr;
-  for (const TensorKernelId& id : kIds)
-    if (id.a == a && id.b == a && id.d == d && id.k_major_a && id.k_major_b &&
-        id.cluster_m * id.cluster_n == 1 &&
-        (best == nullptr || id.tile_m * id.tile_n < best->tile_m * best->tile_n))
-      best = &id;
-  return *best;
+  return smallest_kernel(kIds, [&](const TensorKernelId& id) {
+    return id.a == a && id.b == a && id.d == d && id.k_major_a && id.k_major_b &&
+           id.cluster_m * id.cluster_n == 1;
+  });
 }
 
 std::vector<GemmCase> tensor_kernel_cases() {
@@ -178,12 +157,12 @@ std::vector<GemmCase> tensor_edge_cases() {
 std::vector<GemmCase> tensor_value_cases() {
   std::vector<GemmCase> cases;
   const auto add = [&](const char* name, DType a, DType d, int64_t depth, const auto& change) {
-    for (const bool exchanged : {false, true}) {
+    const auto make = [&](bool exchanged) {
       GemmCase c = tensor_case(small_kernel(a, d), name, 70, 136, depth, exchanged);
       c.options.max_sms = 1;
-      change(c);
-      cases.push_back(std::move(c));
-    }
+      return c;
+    };
+    add_both_ways(cases, make, change);
   };
   for (const DType type : kTypes)
     for (const Data data : {Data::integers, Data::specials, Data::ones, Data::codes})
