@@ -1,10 +1,10 @@
 // The kernels of dequantised products with one fault planted: named under every schedule, nothing without it.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstring>
 
 #include "tests/block_scale/dequantised_case.h"
+#include "tests/faults/symptom.h"
 #include "tilewright/emulator/machine.h"
 
 namespace tilewright::testing {
@@ -15,7 +15,6 @@ using emulator::LaunchResult;
 using emulator::MachineOptions;
 using emulator::Op;
 using emulator::ReportKind;
-using emulator::SchedulePolicy;
 
 /// A product of scales that need shifts on a machine, whose runs stop at the first report.
 class Runner {
@@ -76,19 +75,10 @@ class Runner {
   size_t workspace_bytes_ = 0;
 };
 
-std::vector<MachineOptions> all_schedules(uint64_t seeds) {
-  std::vector<MachineOptions> all{{.schedule = SchedulePolicy::fair}};
-  for (uint64_t seed = 0; seed < seeds; ++seed) {
-    all.push_back({.schedule = SchedulePolicy::adversarial, .seed = seed});
-    all.push_back({.schedule = SchedulePolicy::random, .seed = seed});
-  }
-  return all;
-}
-
 TEST(DequantisedSchedules, report_nothing_and_change_no_bit) {
   Runner runner;
   std::vector<uint8_t> first;
-  for (const MachineOptions& options : all_schedules(6)) {
+  for (const MachineOptions& options : faults::all_schedules(6)) {
     const LaunchResult result = runner.run(options);
     ASSERT_TRUE(result.reports.empty()) << result.reports[0].message;
     if (first.empty()) first = runner.result();
@@ -118,13 +108,8 @@ TEST(PlantedInDequantised, is_reported) {
   };
   Runner runner;
   for (const Planted& row : table) {
-    for (MachineOptions options : all_schedules(3)) {
-      options.fault = row.fault;
-      const LaunchResult result = runner.run(options);
-      ASSERT_FALSE(result.reports.empty()) << row.name;
-      EXPECT_TRUE(std::find(row.kinds.begin(), row.kinds.end(), result.reports[0].kind) != row.kinds.end())
-          << row.name << ": " << result.reports[0].message;
-    }
+    faults::expect_reported(row.fault, {.kinds = row.kinds}, row.name, faults::all_schedules(3),
+                            [&](const MachineOptions& options) { return Expected(runner.run(options)); });
   }
 }
 

@@ -3,10 +3,10 @@
 
 #include <ostream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tests/block_scale/kernel_case.h"
+#include "tests/faults/words.h"
 
 namespace tilewright::fault_rows {
 
@@ -29,48 +29,16 @@ inline std::ostream& operator<<(std::ostream& out, const PlantedFault& row) { re
 
 // ---- words of the table
 
-inline FaultSpec skip(Op op, const char* place = "", const char* role = "") {
-  return {.op = op, .place = place, .role = role};
-}
-inline FaultSpec flip(const char* place, const char* role) {
-  return {.op = Op::mbarrier_wait, .place = place, .role = role, .action = FaultSpec::Action::flip_parity};
-}
-inline FaultSpec add(int64_t value, FaultSpec fault) {
-  fault.action = FaultSpec::Action::add;
-  fault.value = value;
-  return fault;
-}
-inline FaultSpec become(int64_t value, FaultSpec fault) {
-  fault.action = FaultSpec::Action::replace;
-  fault.value = value;
-  return fault;
-}
-inline FaultSpec mask(FaultSpec fault) {
-  fault.on_mask = true;
-  return fault;
-}
-inline FaultSpec second(FaultSpec fault) {
-  fault.on_second = true;
-  return fault;
-}
-inline FaultSpec nth(uint32_t n, FaultSpec fault) {
-  fault.occurrence = FaultSpec::Occurrence::only_nth;
-  fault.nth = n;
-  return fault;
-}
-inline FaultSpec from(uint32_t n, FaultSpec fault) {
-  fault.occurrence = FaultSpec::Occurrence::from_nth;
-  fault.nth = n;
-  return fault;
-}
-inline FaultSpec cta(int rank, FaultSpec fault) {
-  fault.cta_rank = rank;
-  return fault;
-}
-inline FaultSpec thread(int index, FaultSpec fault) {
-  fault.thread = index;
-  return fault;
-}
+using faults::add;
+using faults::become;
+using faults::cta;
+using faults::flip;
+using faults::from;
+using faults::mask;
+using faults::nth;
+using faults::second;
+using faults::skip;
+using faults::thread;
 
 inline constexpr int kMmaThread = 128;
 inline constexpr int64_t kOtherCta = 1 << 24;  // from a cluster address of CTA 0 to that of CTA 1

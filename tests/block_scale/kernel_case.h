@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -13,6 +12,7 @@
 #include "src/block_scale_random.h"
 #include "src/block_scale_reference.h"
 #include "src/matrix_init.h"
+#include "tests/faults/schedules.h"
 #include "tilewright/emulator/machine.h"
 #include "tilewright/numeric/element.h"
 
@@ -202,28 +202,5 @@ class KernelRun {
   uint8_t* guarded_ = nullptr;
   std::unique_ptr<BlockScaledReference> reference_;
 };
-
-/// Seeds of a schedule: `usual`, or what TILEWRIGHT_SEEDS asks for.
-inline uint64_t seeds_or(uint64_t usual) {
-  const char* given = std::getenv("TILEWRIGHT_SEEDS");
-  return given == nullptr ? usual : std::strtoull(given, nullptr, 10);
-}
-
-/// The fair schedule and `seeds` of each of the others.
-inline std::vector<emulator::MachineOptions> kernel_schedules(uint64_t seeds, bool arithmetic) {
-  using emulator::SchedulePolicy;
-  std::vector<emulator::MachineOptions> all;
-  all.push_back({.schedule = SchedulePolicy::fair, .arithmetic = arithmetic});
-  for (uint64_t seed = 0; seed < seeds; ++seed) {
-    all.push_back({.schedule = SchedulePolicy::adversarial, .seed = seed, .arithmetic = arithmetic});
-    all.push_back({.schedule = SchedulePolicy::random, .seed = seed, .arithmetic = arithmetic});
-  }
-  return all;
-}
-
-inline std::string name_of(const emulator::MachineOptions& options) {
-  const char* names[] = {"fair", "random", "adversarial", "timed"};
-  return std::string(names[static_cast<int>(options.schedule)]) + " seed " + std::to_string(options.seed);
-}
 
 }  // namespace tilewright

@@ -6,6 +6,7 @@
 
 #include "tests/block_scale/fault_rows.h"
 #include "tests/block_scale/wrong_plans.h"
+#include "tests/faults/symptom.h"
 
 namespace tilewright {
 namespace {
@@ -13,10 +14,9 @@ namespace {
 using namespace fault_rows;
 using emulator::LaunchResult;
 using emulator::MachineOptions;
-using emulator::Report;
 
 // Of the adversarial schedule: early, late and two mixtures.
-const uint64_t kSeeds = seeds_or(4);
+const uint64_t kSeeds = faults::seeds_or(4);
 
 std::vector<PlantedFault> faults_of_setup() {
   return {
@@ -239,19 +239,9 @@ TEST_P(BlockScaledFaults, is_reported) {
     c.n = 12 * 256;
   }
   KernelRun run(c);
-  for (MachineOptions options : kernel_schedules(kSeeds, false)) {
-    options.fault = row.fault;
-    const LaunchResult result = run.run(options);
-    if (result.reports.empty()) {
-      ADD_FAILURE() << name_of(options) << ": nothing was reported";
-      continue;
-    }
-    const Report& report = result.reports[0];
-    EXPECT_TRUE(is_one_of(row.kinds, report.kind) &&
-                (row.places.empty() || is_one_of(row.places, report.place)))
-        << name_of(options) << ": " << name_of(report.kind) << " at '" << report.place
-        << "': " << report.message;
-  }
+  faults::expect_reported(row.fault, {.kinds = row.kinds, .places = row.places}, row.name,
+                          faults::all_schedules(kSeeds, {.arithmetic = false}),
+                          [&](const MachineOptions& options) { return Expected(run.run(options)); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Planted, BlockScaledFaults, testing::ValuesIn(planted_faults()),
@@ -274,11 +264,11 @@ TEST_P(WrongPlans, is_reported) {
   for (const int64_t k_tiles : {1, 3}) {
     KernelRun run(
         {.a = BlockFormat::nvfp4, .b = BlockFormat::nvfp4, .m = 200, .n = 1000, .k = 256 * k_tiles});
-    for (const MachineOptions& options : kernel_schedules(kSeeds, false)) {
+    for (const MachineOptions& options : faults::all_schedules(kSeeds, {.arithmetic = false})) {
       const LaunchResult result = run.run(options, &wrong_plans::kernel(GetParam().fault));
       const bool caught = !result.reports.empty() && is_one_of(GetParam().kinds, result.reports[0].kind);
       EXPECT_EQ(caught, !GetParam().kinds.empty())
-          << name_of(options) << ": "
+          << faults::name_of(options) << ": "
           << (result.reports.empty() ? std::string("nothing was reported") : result.reports[0].message);
     }
   }
@@ -321,7 +311,7 @@ TEST(BlockScaledHarmless, without_these_the_kernel_is_still_right) {
   };
   for (const auto& [fault, reason] : rows) {
     KernelRun run({.a = BlockFormat::nvfp4, .b = BlockFormat::nvfp4, .m = 200, .n = 1000, .k = 256});
-    for (MachineOptions options : kernel_schedules(kSeeds, true)) {
+    for (MachineOptions options : faults::all_schedules(kSeeds)) {
       if (options.seed > 1) continue;
       options.fault = fault;
       const LaunchResult result = run.run(options);

@@ -47,9 +47,9 @@ TEST_P(BlockScaledKernel, short_k_is_right_on_a_ragged_problem_of_several_tiles)
   KernelCase c = a_case();
   c.k = k_tile();
   KernelRun run(c);
-  for (const MachineOptions& options : kernel_schedules(1, true)) {
-    ASSERT_TRUE(is_clean(run.run(options))) << name_of(options);
-    ASSERT_TRUE(run.is_right()) << name_of(options);
+  for (const MachineOptions& options : faults::all_schedules(1)) {
+    ASSERT_TRUE(is_clean(run.run(options))) << faults::name_of(options);
+    ASSERT_TRUE(run.is_right()) << faults::name_of(options);
   }
 }
 
@@ -71,9 +71,9 @@ TEST_P(BlockScaledKernel, every_schedule_is_clean_with_one_k_tile_and_with_sever
     c.m = k_tiles == 1 ? 256 : 200;
     c.n = k_tiles == 1 ? 1000 : 520;
     KernelRun run(c);
-    for (const MachineOptions& options : kernel_schedules(seeds_or(4), false)) {
+    for (const MachineOptions& options : faults::all_schedules(faults::seeds_or(4), {.arithmetic = false})) {
       const LaunchResult result = run.run(options);
-      ASSERT_TRUE(is_clean(result)) << name_of(c) << ", " << name_of(options);
+      ASSERT_TRUE(is_clean(result)) << name_of(c) << ", " << faults::name_of(options);
       ASSERT_TRUE(run.guard_is_untouched());
       const auto tiles = static_cast<uint64_t>(k_tiles == 1 ? 4 : 3);
       EXPECT_EQ(result.statistics.count(Op::tcgen05_mma), tiles * static_cast<uint64_t>(k_tiles) * 4);
@@ -87,9 +87,9 @@ TEST_P(BlockScaledKernel, batches_and_a_wider_chip_give_every_tile_to_one_pair) 
   KernelCase c = a_case();
   c.m = 100, c.n = 200, c.batches = 3, c.multiprocessors = 4;
   KernelRun run(c);
-  for (const MachineOptions& options : kernel_schedules(1, true)) {
-    ASSERT_TRUE(is_clean(run.run(options))) << name_of(options);
-    ASSERT_TRUE(run.is_right()) << name_of(options);
+  for (const MachineOptions& options : faults::all_schedules(1)) {
+    ASSERT_TRUE(is_clean(run.run(options))) << faults::name_of(options);
+    ASSERT_TRUE(run.is_right()) << faults::name_of(options);
   }
 }
 
@@ -98,10 +98,10 @@ TEST_P(BlockScaledKernel, results_do_not_depend_on_the_schedule) {
   c.m = 128, c.n = 256;
   KernelRun run(c);
   std::vector<uint8_t> first;
-  for (const MachineOptions& options : kernel_schedules(2, true)) {
-    ASSERT_TRUE(is_clean(run.run(options))) << name_of(options);
+  for (const MachineOptions& options : faults::all_schedules(2)) {
+    ASSERT_TRUE(is_clean(run.run(options))) << faults::name_of(options);
     if (first.empty()) first = run.result();
-    ASSERT_EQ(run.result(), first) << name_of(options);
+    ASSERT_EQ(run.result(), first) << faults::name_of(options);
   }
 }
 

@@ -52,10 +52,10 @@ INSTANTIATE_TEST_SUITE_P(Formats, LaunchControl, testing::ValuesIn(all_formats()
 TEST_P(LaunchControl, results_are_right_whoever_takes_which_tile) {
   for (const int multiprocessors : {2, 8, 132}) {
     KernelRun run(controlled(GetParam(), 1, multiprocessors));
-    for (const MachineOptions& options : kernel_schedules(1, true)) {
+    for (const MachineOptions& options : faults::all_schedules(1)) {
       const LaunchResult result = run.run(options);
-      ASSERT_TRUE(is_clean(result)) << name_of(options);
-      ASSERT_TRUE(run.is_right()) << name_of(options);
+      ASSERT_TRUE(is_clean(result)) << faults::name_of(options);
+      ASSERT_TRUE(run.is_right()) << faults::name_of(options);
       EXPECT_EQ(result.statistics.clusters + result.statistics.clusters_canceled, 6u);
       if (multiprocessors == 132) {
         EXPECT_EQ(result.statistics.clusters_canceled, 0u);
@@ -74,9 +74,9 @@ TEST_P(LaunchControl, every_schedule_is_clean_with_one_k_tile_and_with_several) 
     c.m = 256, c.n = k_tiles == 1 ? 2500 : 700;
     const uint64_t tiles = k_tiles == 1 ? 10 : 3;
     KernelRun run(c);
-    for (const MachineOptions& options : kernel_schedules(seeds_or(4), false)) {
+    for (const MachineOptions& options : faults::all_schedules(faults::seeds_or(4), {.arithmetic = false})) {
       const LaunchResult result = run.run(options);
-      ASSERT_TRUE(is_clean(result)) << name_of(c) << ", " << name_of(options);
+      ASSERT_TRUE(is_clean(result)) << name_of(c) << ", " << faults::name_of(options);
       ASSERT_TRUE(run.guard_is_untouched());
       EXPECT_EQ(result.statistics.count(Op::tcgen05_mma), tiles * static_cast<uint64_t>(k_tiles) * 4);
       // One request for each tile that a cluster did.
@@ -90,9 +90,9 @@ TEST(LaunchControlCases, k_zero_and_batches) {
     KernelCase c = controlled({BlockFormat::mxfp8, BlockFormat::mxfp8, true}, 0, 2);
     c.m = 100, c.n = 200, c.k = k, c.batches = 3, c.beta = 0.5f, c.bias = true;
     KernelRun run(c);
-    for (const MachineOptions& options : kernel_schedules(1, true)) {
-      ASSERT_TRUE(is_clean(run.run(options))) << name_of(options);
-      ASSERT_TRUE(run.is_right()) << name_of(options);
+    for (const MachineOptions& options : faults::all_schedules(1)) {
+      ASSERT_TRUE(is_clean(run.run(options))) << faults::name_of(options);
+      ASSERT_TRUE(run.is_right()) << faults::name_of(options);
     }
   }
 }

@@ -33,7 +33,7 @@ TYPED_TEST_SUITE(ScaledPipeline, Cases);
 TYPED_TEST(ScaledPipeline, stores_the_product_of_several_ragged_tiles_by_either_scheduler) {
   ScaledProduct<TypeParam::a, TypeParam::b, typename TypeParam::tag> product(300, 520, 384);
   const auto p = product.pipeline();
-  for (const MachineOptions& options : kernel_schedules(1, true)) {
+  for (const MachineOptions& options : faults::all_schedules(1)) {
     ASSERT_TRUE(is_clean(product.run(p, p.make_schedule(), StoreResult{product.tensor_d()}, options)));
     ASSERT_TRUE(product.is_product());
     std::fill(product.d.begin() + product.kGuard, product.d.end() - product.kGuard, 0.0f);
@@ -128,7 +128,7 @@ struct CountTiles {
 TEST(ScaledEpilogue, may_have_a_state_and_discard_results) {
   Nvfp4 product(256, 1000, 256);
   const auto p = product.pipeline();
-  for (const MachineOptions& options : kernel_schedules(2, false)) {
+  for (const MachineOptions& options : faults::all_schedules(2, {.arithmetic = false})) {
     ASSERT_TRUE(is_clean(
         product.run(p, p.make_schedule(), CountTiles{product.d.data() + product.kGuard}, options, 1, 512)));
     EXPECT_EQ(product.d[product.kGuard], 4);

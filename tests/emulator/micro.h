@@ -4,23 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tests/faults/schedules.h"
 #include "tilewright/emulator/machine.h"
 
 namespace tilewright::emulator {
 
 constexpr uint32_t kSharedBase = 1024;  // address of the first byte of dynamic shared memory
-
-/// Seeds per random policy: 20, or what TILEWRIGHT_SEEDS says.
-inline uint64_t seeds() {
-  static const char* const given = std::getenv("TILEWRIGHT_SEEDS");
-  return given == nullptr ? 20 : std::strtoull(given, nullptr, 10);
-}
 
 /// How much was explored by all tests of the program; printed at its end.
 struct Exploration {
@@ -46,30 +40,11 @@ struct Grid {
   bool dependent_launch = false;
 };
 
-/// All policies with seeds() seeds each (fair has only one schedule).
-inline std::vector<MachineOptions> schedules(MachineOptions options = {}) {
-  std::vector<MachineOptions> all;
-  options.schedule = SchedulePolicy::fair;
-  all.push_back(options);
-  for (const SchedulePolicy policy : {SchedulePolicy::random, SchedulePolicy::adversarial}) {
-    options.schedule = policy;
-    for (options.seed = 0; options.seed < seeds(); ++options.seed) all.push_back(options);
-  }
-  return all;
-}
+using faults::name_of;
 
-inline const char* name_of(SchedulePolicy policy) {
-  switch (policy) {
-    case SchedulePolicy::fair:
-      return "fair";
-    case SchedulePolicy::random:
-      return "random";
-    case SchedulePolicy::adversarial:
-      return "adversarial";
-    case SchedulePolicy::timed:
-      return "timed";
-  }
-  return "";
+/// The fair schedule, and 20 seeds of each of the others, or what TILEWRIGHT_SEEDS says.
+inline std::vector<MachineOptions> schedules(const MachineOptions& options = {}) {
+  return faults::all_schedules(faults::seeds_or(20), options);
 }
 
 class Emulator : public testing::Test {
@@ -103,7 +78,7 @@ class Emulator : public testing::Test {
   void expect_clean(const Grid& grid, const Kernel& kernel, const Check& check,
                     const MachineOptions& base = {}) {
     for (const MachineOptions& options : schedules(base)) {
-      SCOPED_TRACE(std::string(name_of(options.schedule)) + " seed " + std::to_string(options.seed));
+      SCOPED_TRACE(name_of(options));
       const LaunchResult result = run(options, grid, kernel);
       ASSERT_TRUE(result.reports.empty())
           << name_of(result.reports[0].kind) << ": " << result.reports[0].message;
@@ -122,7 +97,7 @@ class Emulator : public testing::Test {
                        const MachineOptions& base = {}) {
     Report last{};
     for (const MachineOptions& options : schedules(base)) {
-      SCOPED_TRACE(std::string(name_of(options.schedule)) + " seed " + std::to_string(options.seed));
+      SCOPED_TRACE(name_of(options));
       const LaunchResult result = run(options, grid, kernel);
       EXPECT_FALSE(result.reports.empty()) << "nothing was reported";
       if (result.reports.empty()) break;

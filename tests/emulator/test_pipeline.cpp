@@ -358,8 +358,7 @@ TEST_P(Pipeline, EveryFaultIsReported) {
     options.fault = c.fault;
     bool place_found = c.place[0] == '\0';
     for (const MachineOptions& schedule : schedules(options)) {
-      SCOPED_TRACE(std::string(c.name) + ", " + name_of(schedule.schedule) + " seed " +
-                   std::to_string(schedule.seed));
+      SCOPED_TRACE(std::string(c.name) + ", " + name_of(schedule));
       // Without instrumentation registers in flight are not seen; the groups are missed at the exit.
       const LaunchResult result = run(schedule, grid(), kernel());
       ASSERT_FALSE(result.reports.empty()) << "nothing was reported";

@@ -63,7 +63,7 @@ void add_descriptor_faults(Table& t) {
         reports(descriptor).at("A").by(kConsumer));
   plant(t, "descriptor_a_off_by_16_bytes", kPromoted64x64, issue, add(1, mma),
         reports(descriptor).at("A").by(kConsumer));
-  plant(t, "descriptor_b_off_by_a_row", kPromoted64x64, issue, add(8, operand_b(mma)),
+  plant(t, "descriptor_b_off_by_a_row", kPromoted64x64, issue, add(8, second(mma)),
         reports(descriptor).at("B").by(kConsumer));
   plant(t, "descriptor_one_stage_off", kPromoted64x64, issue, add(kStage / 16, nth(0, mma)),
         reports(uninitialised_read, read_before_ready).at("A").by(kConsumer));

@@ -1,7 +1,6 @@
 #include "tests/faults/gemm_case.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <random>
 
@@ -9,7 +8,6 @@ namespace tilewright::faults {
 
 using emulator::Machine;
 using emulator::MachineOptions;
-using emulator::SchedulePolicy;
 
 constexpr auto kFast = Accumulation::fast;
 
@@ -106,11 +104,6 @@ const float* scales(Machine& machine, size_t count, const char* name) {
   return memory;
 }
 
-uint64_t seeds_asked_for(uint64_t seeds, double share) {
-  const char* asked = std::getenv("TILEWRIGHT_SEEDS");
-  return asked == nullptr ? seeds : static_cast<uint64_t>(std::atof(asked) * share);
-}
-
 }  // namespace
 
 std::optional<GemmRunner> GemmRunner::make(const GemmCase& gemm, std::string& why) {
@@ -160,29 +153,7 @@ std::vector<std::byte> GemmRunner::result() const {
 }
 
 std::vector<MachineOptions> schedules(uint64_t seeds, double share) {
-  MachineOptions options;
-  options.arithmetic = false;
-  std::vector<MachineOptions> all{options};  // fair: the seed does not matter
-  for (const SchedulePolicy policy : {SchedulePolicy::random, SchedulePolicy::adversarial}) {
-    options.schedule = policy;
-    const uint64_t count = seeds_asked_for(seeds, share);
-    for (options.seed = 0; options.seed < count; ++options.seed) all.push_back(options);
-  }
-  return all;
-}
-
-std::string name_of(const MachineOptions& options) {
-  switch (options.schedule) {
-    case SchedulePolicy::fair:
-      return "fair schedule";
-    case SchedulePolicy::random:
-      return "random schedule, seed " + std::to_string(options.seed);
-    case SchedulePolicy::adversarial:
-      return "adversarial schedule, seed " + std::to_string(options.seed);
-    case SchedulePolicy::timed:
-      return "order of modelled time";
-  }
-  return {};
+  return all_schedules(seeds_or(seeds, share), {.arithmetic = false});
 }
 
 }  // namespace tilewright::faults

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/faults/schedules.h"
 #include "tilewright/emulator/machine.h"
 #include "tilewright/gemm.h"
 
@@ -64,8 +65,5 @@ class GemmRunner {
 /// The schedules of a test, arithmetic off: the fair one, and `seeds` of each of the others
 /// (TILEWRIGHT_SEEDS, if set, times `share`).
 std::vector<emulator::MachineOptions> schedules(uint64_t seeds, double share = 1);
-
-/// "adversarial schedule, seed 3".
-std::string name_of(const emulator::MachineOptions& options);
 
 }  // namespace tilewright::faults

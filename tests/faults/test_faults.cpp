@@ -1,8 +1,6 @@
 // Kernels with one fault planted: named under every schedule, and nothing without it.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "tests/faults/fault_table.h"
 
 namespace tilewright::faults {
@@ -10,7 +8,6 @@ namespace {
 
 using emulator::LaunchResult;
 using emulator::MachineOptions;
-using emulator::Report;
 using emulator::ReportKind;
 
 constexpr uint64_t kSeeds = 4;      // of the adversarial schedule: early, late and two mixtures
@@ -19,23 +16,9 @@ constexpr double kSoakShare = 0.2;  // of the seeds that TILEWRIGHT_SEEDS asks f
 /// Faults that show in ordinary loads and stores, which a build for AddressSanitizer does not see.
 bool needs_accesses(const PlantedFault& row) {
   const ReportKind kind = row.symptom.kinds.front();
-  const bool ordinary_loads = row.gemm->load == LoadKind::copy || row.gemm->device_alpha;
+  const bool ordinary_loads = row.of->load == LoadKind::copy || row.of->device_alpha;
   return kind == ReportKind::accumulator_in_flight || kind == ReportKind::missing_wgmma_fence ||
          (kind == ReportKind::dependency_not_waited && ordinary_loads);
-}
-
-testing::AssertionResult is_expected(const Symptom& symptom, const Report& report) {
-  const auto named = [](const auto& list, const auto& value) {
-    return std::find(list.begin(), list.end(), value) != list.end();
-  };
-  const char* wrong = nullptr;
-  if (!named(symptom.kinds, report.kind)) wrong = "kind";
-  if (!symptom.places.empty() && !named(symptom.places, report.place)) wrong = "place";
-  if (!symptom.role.empty() && report.role != symptom.role) wrong = "role";
-  if (report.message.find(symptom.words) == std::string::npos) wrong = "sentence";
-  if (wrong == nullptr) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "wrong " << wrong << ": " << name_of(report.kind) << " at '"
-                                     << report.place << "' by '" << report.role << "': " << report.message;
 }
 
 class Faults : public testing::TestWithParam<PlantedFault> {};
@@ -45,22 +28,12 @@ TEST_P(Faults, is_reported) {
   if (!TILEWRIGHT_SEES_ACCESSES && needs_accesses(row))
     GTEST_SKIP() << "ordinary accesses are not seen in this build";
   std::string why;
-  std::optional<GemmRunner> runner = GemmRunner::make(*row.gemm, why);
+  std::optional<GemmRunner> runner = GemmRunner::make(*row.of, why);
   if (!runner) GTEST_SKIP() << why;
-  for (MachineOptions options : schedules(kSeeds, kSoakShare)) {
-    const std::string where = std::string(row.line) + ", " + name_of(options) + ": ";
-    const Expected<LaunchResult> clean = runner->run(options);
-    ASSERT_TRUE(clean.has_value()) << clean.error().message;
-    EXPECT_TRUE(clean->reports.empty()) << where << "without a fault: " << clean->reports[0].message;
-    options.fault = row.fault;
-    const Expected<LaunchResult> faulty = runner->run(options);
-    ASSERT_TRUE(faulty.has_value()) << faulty.error().message;
-    if (faulty->reports.empty()) {
-      ADD_FAILURE() << where << "nothing was reported";
-      continue;
-    }
-    EXPECT_TRUE(is_expected(row.symptom, faulty->reports[0])) << where;
-  }
+  const std::vector<MachineOptions> all = schedules(kSeeds, kSoakShare);
+  const auto run = [&](const MachineOptions& options) { return runner->run(options); };
+  expect_clean(all, run);
+  expect_reported(row.fault, row.symptom, row.line, all, run);
 }
 
 INSTANTIATE_TEST_SUITE_P(Planted, Faults, testing::ValuesIn(planted_faults()),

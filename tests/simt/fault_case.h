@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -49,14 +48,7 @@ class SimtRunner {
   size_t d_bytes_ = 0;
 };
 
-struct SimtFault {
-  const char* name;
-  const SimtCase* simt;
-  const char* line;  // of the kernel, that the fault changes
-  emulator::FaultSpec fault;
-  Symptom symptom;
-};
-inline std::ostream& operator<<(std::ostream& out, const SimtFault& row) { return out << row.name; }
+using SimtFault = Planted<SimtCase>;
 
 void plant_in_simt_ring(std::vector<SimtFault>& table);    // barriers, producer, consumers
 void plant_in_simt_copies(std::vector<SimtFault>& table);  // cp.async, repacking, sums of several CTAs

@@ -1,7 +1,6 @@
 // FP32 kernels with one fault planted: named under every schedule, and nothing without it.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -12,25 +11,11 @@ namespace {
 
 using emulator::LaunchResult;
 using emulator::MachineOptions;
-using emulator::Report;
 using emulator::ReportKind;
 
 constexpr uint64_t kCleanSeeds = 20;
 constexpr uint64_t kSeeds = 4;      // of a planted fault: early, late and two mixtures
 constexpr double kSoakShare = 0.2;  // of the seeds that TILEWRIGHT_SEEDS asks for
-
-testing::AssertionResult is_expected(const Symptom& symptom, const Report& report) {
-  const auto named = [](const auto& list, const auto& value) {
-    return std::find(list.begin(), list.end(), value) != list.end();
-  };
-  const char* wrong = nullptr;
-  if (!named(symptom.kinds, report.kind)) wrong = "kind";
-  if (!symptom.places.empty() && !named(symptom.places, report.place)) wrong = "place";
-  if (!symptom.role.empty() && report.role != symptom.role) wrong = "role";
-  if (wrong == nullptr) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "wrong " << wrong << ": " << name_of(report.kind) << " at '"
-                                     << report.place << "' by '" << report.role << "': " << report.message;
-}
 
 class SimtExploration : public testing::TestWithParam<const SimtCase*> {};
 
@@ -65,21 +50,10 @@ class SimtFaults : public testing::TestWithParam<SimtFault> {};
 
 TEST_P(SimtFaults, is_reported) {
   const SimtFault& row = GetParam();
-  SimtRunner runner(*row.simt);
-  const Expected<LaunchResult> clean = runner.run({});
-  ASSERT_TRUE(clean.has_value()) << clean.error().message;
-  ASSERT_TRUE(clean->reports.empty()) << "without a fault: " << clean->reports[0].message;
-  for (MachineOptions options : schedules(kSeeds, kSoakShare)) {
-    options.fault = row.fault;
-    const std::string where = std::string(row.line) + ", " + name_of(options) + ": ";
-    const Expected<LaunchResult> faulty = runner.run(options);
-    ASSERT_TRUE(faulty.has_value()) << faulty.error().message;
-    if (faulty->reports.empty()) {
-      ADD_FAILURE() << where << "nothing was reported";
-      continue;
-    }
-    EXPECT_TRUE(is_expected(row.symptom, faulty->reports[0])) << where;
-  }
+  SimtRunner runner(*row.of);
+  const auto run = [&](const MachineOptions& options) { return runner.run(options); };
+  expect_clean({{}}, run);
+  expect_reported(row.fault, row.symptom, row.line, schedules(kSeeds, kSoakShare), run);
 }
 
 INSTANTIATE_TEST_SUITE_P(Planted, SimtFaults, testing::ValuesIn(planted()),
