@@ -35,8 +35,8 @@ struct CublasLtEpilogue {
 
 /// D = A B, with the problem's bias, activation and aux (benched_epilogue()), packed operands in the
 /// problem's layouts; sums in FP32 (f32 operands: products too, never TF32), of integers in 32-bit integers.
-/// FP8 operands are K-major and have scales in device memory: one each, or those of the problem's mode, with
-/// the strides of benched_scales().
+/// FP8 operands are K-major and have scales in device memory: none (null), one each, or those of the
+/// problem's mode, with the strides of benched_scales().
 class CublasLtMatmul {
  public:
   /// The first eight candidates of the library's heuristic. Error: it has none.

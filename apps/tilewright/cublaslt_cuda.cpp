@@ -183,9 +183,10 @@ Status make_operation(const CublasLtApi& api, cublasLtMatmulDesc_t& operation, D
                   {CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &second_scales.pointer, sizeof(void*)},
                   {CUBLASLT_MATMUL_DESC_A_SCALE_MODE, &first_scales.mode, sizeof(int32_t)},
                   {CUBLASLT_MATMUL_DESC_B_SCALE_MODE, &second_scales.mode, sizeof(int32_t)}};
-  constexpr size_t kWithoutScales = 2, kWithoutModes = 5;
+  constexpr size_t kWithoutModes = 5;
+  const size_t without_scales = fast && is_fp8(type) ? 3 : 2;
   const bool scalar = first_scales.mode == CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
-  const size_t used = first_scales.pointer == nullptr ? kWithoutScales
+  const size_t used = first_scales.pointer == nullptr ? without_scales
                       : scalar                        ? kWithoutModes
                                                       : std::size(settings);
   for (const auto& setting : std::span(settings).first(used)) {

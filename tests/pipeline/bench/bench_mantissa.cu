@@ -48,7 +48,7 @@ class Race {
     check(cudaMemcpy(a_.data, host_a_.data(), host_a_.size() * 4, cudaMemcpyHostToDevice), "copy");
     check(cudaMemcpy(b_.data, host_b_.data(), host_b_.size() * 4, cudaMemcpyHostToDevice), "copy");
     std::string error;
-    peer_ = CublasLtPeer::create(PeerType::f32, m, n, k, error);
+    peer_ = CublasLtPeer::create(DType::f32, m, n, k, error);
     if (peer_ == nullptr) {
       std::printf("no peer: %s\n", error.c_str());
       std::exit(1);

@@ -95,7 +95,7 @@ class MmaSyncRace : public Race<T, Out> {
 };
 
 void race_bf16(int64_t extent) {
-  MmaSyncRace<bf16, bf16> r(PeerType::bf16, extent);
+  MmaSyncRace<bf16, bf16> r(DType::bf16, extent);
   r.add_execute<Tile<bf16, float, 128, 128, 64, 256, 16>>("execute 128x128, TMA");
   r.add_run<Tile<bf16, float, 128, 128, 64, 256, 16>>("run 128x128, TMA");
   r.add_run<Tile<bf16, float, 128, 128, 64, 128, 16>>("run 128x128, 4 warps, TMA");
@@ -108,21 +108,21 @@ void race_bf16(int64_t extent) {
 
 void race_others(int64_t extent) {
   {
-    MmaSyncRace<tf32, float> r(PeerType::tf32, extent);
+    MmaSyncRace<tf32, float> r(DType::tf32, extent);
     r.add_run<Tile<tf32, float, 128, 128, 32, 256, 16>>("run 128x128, TMA");
     r.add_run<Tile<tf32, float, 128, 128, 32, 256, 16, col_major, row_major>>(
         "run 128x128, cp.async, MN-major");
     r.report("tf32");
   }
   {
-    MmaSyncRace<int8_t, int32_t> r(PeerType::s8, extent);
+    MmaSyncRace<int8_t, int32_t> r(DType::s8, extent);
     r.add_run<Tile<int8_t, int32_t, 128, 128, 128, 256, 16>>("run 128x128, TMA");
     r.add_run<Tile<int8_t, int32_t, 128, 128, 64, 256, 16, col_major, row_major>>(
         "run 128x128, cp.async, MN-major");
     r.report("s8");
   }
   {
-    MmaSyncRace<double, double> r(PeerType::f64, extent);
+    MmaSyncRace<double, double> r(DType::f64, extent);
     r.add_execute<Tile<double, double, 64, 64, 16, 128, 16>>("execute 64x64");
     r.add_run<Tile<double, double, 64, 64, 16, 128, 16>>("run 64x64");
     r.add_run<Tile<double, double, 128, 64, 16, 256, 16>>("run 128x64");

@@ -96,7 +96,7 @@ class WgmmaRace : public Race<T, Out> {
 const char* only = nullptr;
 
 template <class T, class C, class Out, int K, class... More>
-void race(const char* name, PeerType type, int64_t extent) {
+void race(const char* name, DType type, int64_t extent) {
   if (only != nullptr && std::string(name) != only) return;
   using schedule::Raster;
   WgmmaRace<T, Out> r(type, extent);
@@ -132,12 +132,12 @@ int main(int argc, char** argv) {
       "type          extent  contender                                   time      speed  ratio to cuBLASLt, "
       "to plan()\n");
   for (const int64_t extent : extents) {
-    race<bf16, float, bf16, 64>("bf16", PeerType::bf16, extent);
-    race<f16, float, f16, 64>("f16", PeerType::f16, extent);
-    race<int8_t, int32_t, int32_t, 128>("s8", PeerType::s8, extent);
-    race<tf32, float, float, 32>("tf32", PeerType::tf32, extent);
-    race<e4m3, float, f16, 128>("e4m3 promoted", PeerType::e4m3, extent);
-    race<e4m3, float, f16, 128, Accumulation<fast>>("e4m3 fast", PeerType::e4m3, extent);
+    race<bf16, float, bf16, 64>("bf16", DType::bf16, extent);
+    race<f16, float, f16, 64>("f16", DType::f16, extent);
+    race<int8_t, int32_t, int32_t, 128>("s8", DType::s8, extent);
+    race<tf32, float, float, 32>("tf32", DType::tf32, extent);
+    race<e4m3, float, f16, 128>("e4m3 promoted", DType::e4m3, extent);
+    race<e4m3, float, f16, 128, Accumulation<fast>>("e4m3 fast", DType::e4m3, extent);
   }
   return 0;
 }

@@ -32,7 +32,7 @@ __global__ void TILEWRIGHT_LAUNCH_BOUNDS(Handle::max_threads_per_block)
 template <class T, class Out>
 class Race {
  public:
-  Race(PeerType type, int64_t extent)
+  Race(DType type, int64_t extent)
       : n_(extent), a_(count()), b_(count()), c_(count()), workspace_(CublasLtPeer::kWorkspace) {
     host_a_ = random_values<T>(count(), 1);
     host_b_ = random_values<T>(count(), 2);
