@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/pipeline/mma_sync_case.h"
+#include "tests/pipeline/product_case.h"
 #include "tilewright/arch/mma_sync_traits.h"
 #include "tilewright/emulator/tensor_core.h"
 
@@ -17,56 +18,6 @@ namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
 namespace pipeline_tests {
 namespace {
-
-template <class Out, class Handle>
-void store_kernel(Out out, const Handle pipeline) {
-  TILEWRIGHT_SHARED(shared, Handle::buffer_alignment());
-  auto tile = pipeline.get_tile(shared, blockIdx.x, blockIdx.y);
-  tile.execute([&](auto& accumulator) {
-    using D = typename Handle::descriptor;
-    accumulator.partition_and_store(get_tile(out, D::c_shape, blockIdx.x, blockIdx.y));
-  });
-}
-
-template <class D>
-struct Product {
-  using A = typename D::a_value_type;
-  using B = typename D::b_value_type;
-  using C = typename D::c_value_type;
-  int64_t m, n, k;
-  Matrix<A, arrangement_of_v_a<D>> a;
-  Matrix<B, arrangement_of_v_b<D>> b;
-  Matrix<C, row_major> c;
-
-  Product(int64_t rows, int64_t columns, int64_t depth)
-      : m(rows),
-        n(columns),
-        k(depth),
-        a(rows, depth, 1, 0, false, "A"),
-        b(depth, columns, 1, 0, false, "B"),
-        c(rows, columns, 1, 0, true, "C") {}
-
-  /// make_a(random), make_b(random): an element.
-  template <class MakeA, class MakeB>
-  void fill(MakeA make_a, MakeB make_b) {
-    std::mt19937 random(11);
-    for (int64_t i = 0; i < m; ++i) {
-      for (int64_t x = 0; x < k; ++x) a.at(i, x, 0) = make_a(random);
-    }
-    for (int64_t x = 0; x < k; ++x) {
-      for (int64_t j = 0; j < n; ++j) b.at(x, j, 0) = make_b(random);
-    }
-  }
-  void multiply() {
-    const auto p = suggest_pipeline<3, D>(a.const_tensor(), b.const_tensor());
-    ASSERT_TRUE(p) << p.error().message;
-    const auto out = get_batch(c.tensor(), 0);
-    using Handle = std::decay_t<decltype(p->get_device_handle())>;
-    const Extent3 grid = p->get_grid_dim();
-    run(store_kernel<std::remove_const_t<decltype(out)>, Handle>, p->launch_config({grid.x, grid.y, 1}), out,
-        p->get_device_handle());
-  }
-};
 
 /// The elements of one MMA of the product at (i, j): step by step, each as the instruction does it.
 template <class D>
@@ -113,7 +64,7 @@ template <class D, class MakeA, class MakeB>
 void expect_instruction(int64_t m, int64_t n, int64_t k, bool promoted, MakeA make_a, MakeB make_b) {
   Product<D> p(m, n, k);
   p.fill(make_a, make_b);
-  p.multiply();
+  p.template multiply<3>();
   if (::testing::Test::HasFatalFailure()) return;
   for (int64_t i = 0; i < m; i += 16) {
     for (int64_t j = 0; j < n; j += 8) {
@@ -225,7 +176,7 @@ void expect_chain() {
     return std::ldexp(std::normal_distribution<double>()(random), static_cast<int>(random() % 40) - 20);
   };
   p.fill(make, make);
-  p.multiply();
+  p.template multiply<3>();
   if (::testing::Test::HasFatalFailure()) return;
   for (int64_t i = 0; i < p.m; ++i) {
     for (int64_t j = 0; j < p.n; ++j) {
@@ -260,7 +211,7 @@ void expect_complex_chain() {
     return complex<double>{real, values(random)};
   };
   p.fill(make, make);
-  p.multiply();
+  p.template multiply<3>();
   if (::testing::Test::HasFatalFailure()) return;
   for (int64_t i = 0; i < p.m; ++i) {
     for (int64_t j = 0; j < p.n; ++j) {

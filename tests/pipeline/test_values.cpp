@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "tests/pipeline/gemm_case.h"
+#include "tests/pipeline/product_case.h"
 #include "tilewright/emulator/tensor_core.h"
 
 namespace tilewright {
@@ -13,56 +13,22 @@ inline namespace TILEWRIGHT_MODE {
 namespace pipeline_tests {
 namespace {
 
-template <class Out, class Handle>
-void store_kernel(Out out, const Handle pipeline) {
-  TILEWRIGHT_SHARED(shared, Handle::buffer_alignment());
-  auto tile = pipeline.get_tile(shared, blockIdx.x, blockIdx.y);
-  tile.execute([&](auto& accumulator) {
-    using D = typename Handle::descriptor;
-    accumulator.partition_and_store(get_tile(out, D::c_shape, blockIdx.x, blockIdx.y));
-  });
-}
-
 /// A row-major times a column-major matrix of random values.
 template <class D>
-struct RandomProduct {
-  using A = typename D::a_value_type;
-  using B = typename D::b_value_type;
-  int64_t m, n, k;
-  Matrix<A, row_major> a;
-  Matrix<B, col_major> b;
-  Matrix<float, row_major> c;
+struct RandomProduct : Product<D, float> {
+  using typename Product<D, float>::A;
+  using typename Product<D, float>::B;
 
-  RandomProduct(int64_t rows, int64_t columns, int64_t depth)
-      : m(rows),
-        n(columns),
-        k(depth),
-        a(rows, depth, 1, 0, false, "A"),
-        b(depth, columns, 1, 0, false, "B"),
-        c(rows, columns, 1, 0, true, "C") {
-    std::mt19937 random(11);
+  RandomProduct(int64_t rows, int64_t columns, int64_t depth) : Product<D, float>(rows, columns, depth) {
     std::uniform_real_distribution<float> values(-1, 1);
-    for (int64_t i = 0; i < m; ++i) {
-      for (int64_t j = 0; j < k; ++j) a.at(i, j, 0) = A(values(random));
-    }
-    for (int64_t i = 0; i < k; ++i) {
-      for (int64_t j = 0; j < n; ++j) b.at(i, j, 0) = B(values(random));
-    }
-  }
-  void multiply() {
-    const auto p = suggest_pipeline<D>(a.const_tensor(), b.const_tensor());
-    ASSERT_TRUE(p) << p.error().message;
-    const auto out = get_batch(c.tensor(), 0);
-    using Handle = std::decay_t<decltype(p->get_device_handle())>;
-    const Extent3 grid = p->get_grid_dim();
-    run(store_kernel<std::remove_const_t<decltype(out)>, Handle>, p->launch_config({grid.x, grid.y, 1}), out,
-        p->get_device_handle());
+    this->fill([&](std::mt19937& random) { return A(values(random)); },
+               [&](std::mt19937& random) { return B(values(random)); });
   }
   /// Sum of a b and of its absolute values.
   std::pair<double, double> exact(int64_t i, int64_t j) {
     double sum = 0, magnitude = 0;
-    for (int64_t x = 0; x < k; ++x) {
-      const double product = value_of(a.at(i, x, 0)) * value_of(b.at(x, j, 0));
+    for (int64_t x = 0; x < this->k; ++x) {
+      const double product = value_of(this->a.at(i, x, 0)) * value_of(this->b.at(x, j, 0));
       sum += product;
       magnitude += std::abs(product);
     }
