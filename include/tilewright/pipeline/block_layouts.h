@@ -16,7 +16,7 @@ struct PackedLeadingDimensions {
 };
 
 /// The widest alignment of copies that all rows or columns of a tile have where the first one has it.
-constexpr uint32_t alignment_of_lines(int64_t line_bytes) {
+TILEWRIGHT_HOST_DEVICE constexpr uint32_t alignment_of_lines(int64_t line_bytes) {
   uint32_t alignment = 16;
   while (line_bytes % alignment != 0) alignment /= 2;
   return alignment;
