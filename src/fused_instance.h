@@ -36,13 +36,7 @@ using f32 = float;
 using Config = TILEWRIGHT_APPLY(TILEWRIGHT_CONFIG, TILEWRIGHT_INSTANCE_ARGS);
 using Launcher = TensorLauncher<Config>;
 
-/// Whether blocks have so many tiles that it pays to set their warpgroups apart.
-bool staggers(const FusedArguments& args, const TensorLaunch& how) {
-  constexpr uint32_t kTiles = 3;
-  return args.gemm.tiles.clusters_total / kTiles >= how.grid_ctas;
-}
-
-blas::FusedOps ops_of(const FusedArguments& args, const TensorLaunch& how) {
+blas::FusedOps ops_of(const FusedArguments& args) {
   return {.bias_kind = args.bias_kind,
           .bias_type = args.bias_type,
           .bias = args.bias,
@@ -56,7 +50,6 @@ blas::FusedOps ops_of(const FusedArguments& args, const TensorLaunch& how) {
           .scale = args.scale_d,
           .scale_device = args.scale_d_device,
           .alpha_device = {args.scale_device[0], args.scale_device[1]},
-          .stagger = staggers(args, how),
           .saturate = args.saturate};
 }
 
@@ -72,7 +65,7 @@ Status launch(const FusedArguments& args, const TensorLaunch& how) {
   // What comes before it is no kernel that could let it start.
   launched.dependent_launch = how.dependent_launch && args.amax == nullptr;
   return Launcher::launch(g, launched,
-                          blas::make_fused_store<Config::Descriptor>(d, c, factors_of(g), ops_of(args, how),
+                          blas::make_fused_store<Config::Descriptor>(d, c, factors_of(g), ops_of(args),
                                                                      g.d_bulk, g.d_type, args.c_type));
 }
 

@@ -49,9 +49,6 @@ struct FusedOps {
   const float* scale_device = nullptr;
   /// More factors of results, where not null.
   const float* alpha_device[2] = {nullptr, nullptr};
-  /// Blocks of 256 computing threads: let the second warpgroup begin its first epilogue after the first
-  /// one's, so that afterwards one has MMAs while the other has none. For blocks of several tiles.
-  bool stagger = false;
   /// C of 8 bits: clamp to the largest finite value; otherwise overflow gives NaN (e4m3) or infinity (e5m2).
   bool saturate = true;
 };
@@ -348,8 +345,7 @@ using FusedStore = LinearStore<D, T, FusedExtra<sizeof(T)>>;
 /// 16 or 32 bits, with `ops` on the way. source, bulk: as for make_linear_store(); aux is stored by TMA too
 /// where its elements have the size of C's and TMA can address it. Types that differ from the
 /// tensors' element types: target_type is another one of the same size for c, source_type f16, bf16 or f32
-/// for the source (whose strides stay in elements). FusedOps::stagger takes named barrier 3. Errors: of C's
-/// and aux's extents and strides.
+/// for the source (whose strides stay in elements). Errors: of C's and aux's extents and strides.
 template <AnyDescription D, class T, arrangement Order, int Rank, int64_t Ld, class Source>
 auto make_fused_store(const Tensor<T, Order, Rank, Ld>& c, const Source& source, const LinearFactors& factors,
                       const FusedOps& ops, bool bulk = true, DType target_type = dtype_of<T>,

@@ -10,7 +10,6 @@
 #include <type_traits>
 
 #include "tilewright/arch/convert.h"
-#include "tilewright/arch/named_barrier.h"
 #include "tilewright/arch/warp.h"
 #include "tilewright/arch/wgmma.h"
 #include "tilewright/layout/tensor.h"
@@ -139,15 +138,7 @@ class BoundLinear {
     accumulator.for_each_result([&](int i, Coord, const Value& value) { results[i] = value; });
     Prefetched ahead{};
     if constexpr (Extra::finishes) thread_.prefetch(place_of<0>(tile), ahead);
-    if constexpr (kMayStagger) {
-      const bool staggers = first_tile_ && epilogue_.extra_.ops.stagger;
-      first_tile_ = false;
-      if (staggers && second_warpgroup()) Stagger::sync();
-      store_slabs<0>(results, tile, ahead);
-      if (staggers && !second_warpgroup()) Stagger::arrive();
-    } else {
-      store_slabs<0>(results, tile, ahead);
-    }
+    store_slabs<0>(results, tile, ahead);
   }
 
   template <int Piece>
@@ -212,14 +203,6 @@ class BoundLinear {
       store_slabs<Slab + 1>(results, tile, next);
     }
   }
-
-  /// Two warpgroups that finish their tiles together leave the tensor cores idle meanwhile. So once, on its
-  /// first tile, the second one waits for the first: as the MMAs of either run twice as fast while the other
-  /// has none, they stay apart by what the first has gained then (up to the stages of the ring, as long as
-  /// loads keep up), and the epilogue of one runs under the MMAs of the other.
-  static constexpr bool kMayStagger = Extra::finishes && Held::threads == 256;
-  using Stagger = arch::NamedBarrier<3, 256>;
-  TILEWRIGHT_DEVICE static bool second_warpgroup() { return arch::warp_index() >= 4; }
 
   TILEWRIGHT_DEVICE void scale_by_alpha(Type (&values)[kElementsOfSlab]) const {
     // The instructions of an Extra that finishes are what binds: none for the usual factor.
@@ -370,7 +353,6 @@ class BoundLinear {
 
   const Epilogue& epilogue_;
   bool extra_factors_ = false;
-  bool first_tile_ = true;
   [[no_unique_address]] Thread thread_;
   Slabs slabs_;
   Type alpha_, beta_;
