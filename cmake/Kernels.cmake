@@ -8,7 +8,7 @@ endfunction()
 # What the families of kernels differ in. Of each: the header of an instance, the header that declares the table, and
 # the names of a row and of the table there; then sources that a machine has once, and what they add to its table.
 set(tilewright_fp8_instance src/fp8_instance.h)
-set(tilewright_fp8_header tilewright/mainloop/fp8_gemm_params.h)
+set(tilewright_fp8_header src/fp8_kernel_table.h)
 set(tilewright_fp8_type Fp8Kernel)
 set(tilewright_simt_instance src/simt_instance.h)
 set(tilewright_simt_header src/simt_kernel_table.h)

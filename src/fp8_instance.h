@@ -1,9 +1,11 @@
 // One FP8 GEMM kernel of the table, for the machine this translation unit is compiled for. The build defines
 // TILEWRIGHT_INSTANCE_ARGS (a line of fp8_kernels.def) and TILEWRIGHT_INSTANCE_INDEX.
+#include "src/fp8_kernel_table.h"
 #include "tilewright/arch/launch.h"
 #include "tilewright/arch/occupancy.h"
-#include "tilewright/kernels/fp8_gemm.h"
+#include "tilewright/kernels/tensor_gemm.h"
 #include "tilewright/numeric/float8.h"
+#include "tilewright/pipeline/linear_epilogue.h"
 
 #define TILEWRIGHT_JOIN_(a, b) a##b
 #define TILEWRIGHT_JOIN(a, b) TILEWRIGHT_JOIN_(a, b)
@@ -11,14 +13,13 @@
   Fp8KernelId {                                                                                     \
     m, n, DType::a, DType::b, out, promoted, interval, Load::load __VA_OPT__(, Scales::__VA_ARGS__) \
   }
-#define TILEWRIGHT_CONFIG(m, n, a, b, out, promoted, interval, load, ...) \
-  mainloop::Fp8Config<m, n, a, b, out, promoted, interval, Load::load __VA_OPT__(, Scales::__VA_ARGS__)>
+#define TILEWRIGHT_OPERANDS(m, n, a, b, ...) tilewright::a, tilewright::b
 #define TILEWRIGHT_APPLY(macro, ...) macro(__VA_ARGS__)
 
 namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
 
-using kernels::Fp8GemmParams;
+using kernels::Fp8GemmArguments;
 using kernels::Fp8Kernel;
 using kernels::Fp8KernelId;
 using kernels::Fp8Launch;
@@ -27,34 +28,103 @@ using kernels::Scales;
 
 namespace {
 
-using Config = TILEWRIGHT_APPLY(TILEWRIGHT_CONFIG, TILEWRIGHT_INSTANCE_ARGS);
+constexpr Fp8KernelId kId = TILEWRIGHT_APPLY(TILEWRIGHT_ID, TILEWRIGHT_INSTANCE_ARGS);
 
-arch::LaunchConfig launch_config(uint32_t ctas, uint32_t cluster, uint32_t shared_bytes) {
+template <class A, class B>
+struct Elements {
+  using a = A;
+  using b = B;
+};
+using Operands = Elements<TILEWRIGHT_APPLY(TILEWRIGHT_OPERANDS, TILEWRIGHT_INSTANCE_ARGS)>;
+
+constexpr auto with_input() {
+  if constexpr (kId.load == Load::copy) {
+    return blas::CopiedInput() + blas::Tunable<1, 1>();
+  } else {
+    return blas::EnableInputStreaming() + blas::MaxAlignment() + blas::Tunable<2, 2>();
+  }
+}
+constexpr auto with_sums() {
+  constexpr int kAsked = kernels::fp8_tile_shape(kId).interval, kInterval = kAsked == 0 ? 1 : kAsked;
+  if constexpr (kId.scales == Scales::blocks) {
+    return blas::Accumulation<blas::promoted<kInterval>>() + blas::ScaledPromotion();
+  } else if constexpr (kId.promoted) {
+    return blas::Description<blas::Accumulation<blas::promoted<kInterval>>>();
+  } else {
+    return blas::Description<blas::Accumulation<blas::fast>>();
+  }
+}
+
+using Descriptor =
+    decltype(blas::Size<kId.tile_m, kId.tile_n, kernels::kFp8TileK>() +
+             blas::Precision<Operands::a, Operands::b, float>() + blas::Type<blas::type::real>() +
+             blas::Arrangement<blas::row_major, blas::col_major, blas::row_major>() +
+             blas::BlockDim<kernels::fp8_tile_shape(kId).threads>() + blas::WithPipeline() +
+             blas::SM<900, blas::arch_specific>() + blas::RequirePath<blas::path::wgmma>() + with_input() +
+             with_sums());
+constexpr int kDepth = blas::impl::PathPlan<Descriptor>::max_depth;
+using Handle = blas::DevicePipeline<Descriptor, kDepth, blas::internal_accumulator>;
+
+// Products with block scales are not exchanged: their D may be column-major.
+constexpr bool kVectors = kernels::fp8_takes_vectors(kId), kAnyOrder = kId.scales == Scales::blocks;
+using Epilogue = blas::LinearEpilogue<Descriptor, kId.out_bytes, kVectors, kAnyOrder>;
+static_assert(Epilogue::scratch_bytes() == kernels::fp8_scratch_bytes(kId));
+
+arch::LaunchConfig launch_config(uint32_t shared_bytes) {
   arch::LaunchConfig config;
-  config.grid = {ctas, 1, 1};
-  config.block = {Config::kPlan.threads, 1, 1};
-  config.cluster = {cluster, 1, 1};
+  config.block = {Handle::max_threads_per_block, 1, 1};
   config.shared_bytes = shared_bytes;
   config.name = "fp8_gemm";
   return config;
 }
 
-Status launch(const Fp8GemmParams& params, const Fp8Launch& how) {
-  arch::LaunchConfig config = launch_config(how.grid_ctas, how.cluster_ctas, how.shared_bytes);
+Error error_of(const blas::pipeline_error& e) { return {ErrorCode::invalid_argument, "pipeline", e.message}; }
+
+template <blas::arrangement Order, class T>
+auto tensor_of(const blas::detail::OperandView& v) {
+  const int64_t ld = Order == blas::row_major ? v.row_stride : v.column_stride;
+  return blas::make_gmem_tensor_batched<Order>(static_cast<const T*>(v.data), v.rows, v.columns, v.batches,
+                                               ld, v.batch_stride);
+}
+
+Status launch(const Fp8GemmArguments& args, const Fp8Launch& how) {
+  blas::Tuning tuning = args.tuning;
+  tuning.scratch = Epilogue::scratch_bytes();
+  auto pipeline =
+      blas::suggest_pipeline<kDepth, Descriptor>(tensor_of<blas::row_major, Operands::a>(args.a),
+                                                 tensor_of<blas::col_major, Operands::b>(args.b), tuning);
+  if (!pipeline) return error_of(pipeline.error());
+  blas::LinearEpilogueOps ops = args.ops;
+  if constexpr (kId.scales == Scales::blocks) {
+    if (args.block_scales) pipeline->set_scales(args.a_scales, args.b_scales);
+  }
+  if (kVectors && !args.block_scales) {
+    ops.rows = args.a_scales;
+    ops.columns = args.b_scales;
+  }
+  const auto epilogue =
+      blas::make_linear_epilogue<Descriptor, kId.out_bytes, kVectors, kAnyOrder>(args.d, args.c, ops);
+  if (!epilogue) return error_of(epilogue.error());
+  const Handle& handle = pipeline->get_device_handle();
+  arch::LaunchConfig config = launch_config(Handle::scratch_offset(handle.stages()) + tuning.scratch);
+  config.cluster = pipeline->get_cluster_dim();
+  config.grid = {how.grid_ctas / config.cluster.y, config.cluster.y, 1};
   config.stream = how.stream;
   config.dependent_launch = how.dependent_launch;
-  return arch::launch(fp8_gemm<Config>, config, params);
+  return arch::launch(tensor_gemm<Handle, Epilogue>, config, args.tiles, handle, *epilogue);
 }
 
 Expected<int> max_active_clusters(uint32_t cluster, uint32_t shared_bytes) {
-  return arch::max_active_clusters(fp8_gemm<Config>, launch_config(cluster, cluster, shared_bytes));
+  arch::LaunchConfig config = launch_config(shared_bytes);
+  config.cluster = {cluster, 1, 1};
+  config.grid = {cluster, 1, 1};
+  return arch::max_active_clusters(tensor_gemm<Handle, Epilogue>, config);
 }
 
 }  // namespace
 
 const Fp8Kernel& TILEWRIGHT_JOIN(fp8_kernel_, TILEWRIGHT_INSTANCE_INDEX)() {
-  static const Fp8Kernel kernel{TILEWRIGHT_APPLY(TILEWRIGHT_ID, TILEWRIGHT_INSTANCE_ARGS), launch,
-                                max_active_clusters};
+  static const Fp8Kernel kernel{kId, launch, max_active_clusters};
   return kernel;
 }
 

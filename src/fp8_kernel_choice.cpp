@@ -25,7 +25,7 @@ struct Promotion {
 
   bool runs_on(const Fp8KernelId& id) const {
     if (!promoted || covers_k) {
-      const bool one_group = k_tiles <= 1 || !kernels::fp8_first_through_temporary(id);
+      const bool one_group = k_tiles <= 1 || !kernels::fp8_begins_in_temporary(id);
       return id.interval == 0 && one_group;
     }
     if (!id.promoted) return false;
@@ -98,7 +98,7 @@ Expected<bool> choose_store(const KernelProblem& p, StoreKind asked, std::string
 bool scales_fit(const Fp8KernelId& id, ScaleMode mode) {
   switch (mode) {
     case ScaleMode::per_row_column:
-      return kernels::fp8_takes_vectors(id.tile_m, id.tile_n, id.out_bytes, id.scales);
+      return kernels::fp8_takes_vectors(id);
     case ScaleMode::block_1x128_128x128:
       return id.scales == kernels::Scales::blocks;
     case ScaleMode::per_tensor:

@@ -11,7 +11,6 @@ namespace tilewright {
 namespace {
 
 using detail::BoundFp8;
-using kernels::Fp8Plan;
 using kernels::Load;
 
 Status check_fp8_options(const Options& o) {
@@ -24,26 +23,26 @@ Status check_fp8_options(const Options& o) {
 
 Status set_stages(const Options& options, BoundFp8& s, PlanInfo& info) {
   const kernels::Fp8KernelId& id = s.kernel->id;
-  const Fp8Plan plan = kernels::fp8_plan(id);
-  const int64_t stages = options.stages.value_or(plan.max_stages);
-  if (stages < 2 || stages > plan.max_stages)
-    return broken(RuleId::stages_value, "stages", text(stages) + " of " + text(plan.stage_bytes) + " bytes",
-                  text(stages < 2 ? 2 : plan.max_stages));
+  const int most = kernels::fp8_max_stages(id);
+  const int64_t stages = options.stages.value_or(most);
+  if (stages < 2 || stages > most) {
+    const uint32_t bytes = tiles::wgmma_tile_plan(kernels::fp8_tile_shape(id)).stage_bytes;
+    return broken(RuleId::stages_value, "stages", text(stages) + " of " + text(bytes) + " bytes",
+                  text(stages < 2 ? 2 : most));
+  }
   info.stages = static_cast<int>(stages);
-  s.params.stages = static_cast<uint32_t>(stages);
-  s.launch.shared_bytes = kernels::fp8_shared_bytes(plan, info.stages);
-  info.shared_bytes = s.launch.shared_bytes;
+  s.arguments.tuning.stages = static_cast<uint32_t>(stages);
+  info.shared_bytes = kernels::fp8_shared_bytes(id, info.stages);
   return {};
 }
 
 /// Clusters of a size that can work at once, at most `sms` multiprocessors' worth.
-Expected<int64_t> resident_clusters(const PlanRequest& r, const BoundFp8& s, int64_t cluster_ctas,
-                                    int64_t tiles) {
+Expected<int64_t> resident_clusters(const PlanRequest& r, const BoundFp8& s, uint32_t shared_bytes,
+                                    int64_t cluster_ctas, int64_t tiles) {
   const int64_t ctas = working_ctas(r.target, r.options, tiles, 1, cluster_ctas);
   // The runtime counts clusters of several CTAs only.
   if (r.target.device == Device::emulator || cluster_ctas == 1) return ctas / cluster_ctas;
-  const Expected<int> fit =
-      s.kernel->max_active_clusters(static_cast<uint32_t>(cluster_ctas), s.launch.shared_bytes);
+  const Expected<int> fit = s.kernel->max_active_clusters(static_cast<uint32_t>(cluster_ctas), shared_bytes);
   if (!fit) return fit.error();
   return std::min<int64_t>(*fit, ctas / cluster_ctas);
 }
@@ -66,12 +65,13 @@ Status set_grid(const PlanRequest& r, BoundFp8& s, PlanInfo& info) {
     cluster = {chosen.m, chosen.n};
   }
   int64_t ctas = cluster.m * cluster.n;
-  Expected<int64_t> clusters = resident_clusters(r, s, ctas, grid_of(p, tile, cluster).tiles);
+  Expected<int64_t> clusters =
+      resident_clusters(r, s, info.shared_bytes, ctas, grid_of(p, tile, cluster).tiles);
   if (ctas > 1 && !options.cluster && (!clusters || *clusters < 1)) {
     info.why += ", clusters of " + text(cluster) + " do not fit";
     cluster = {1, 1};
     ctas = 1;
-    clusters = resident_clusters(r, s, ctas, grid_of(p, tile, cluster).tiles);
+    clusters = resident_clusters(r, s, info.shared_bytes, ctas, grid_of(p, tile, cluster).tiles);
   }
   if (!clusters) return clusters.error();
   if (*clusters < 1)
@@ -85,87 +85,75 @@ Status set_grid(const PlanRequest& r, BoundFp8& s, PlanInfo& info) {
   const RasterChoice chosen = choose_raster(query, {id.tile_m, id.tile_n, id.promoted},
                                             {static_cast<int>(cluster.m), static_cast<int>(cluster.n)});
   const RasterOrder order = raster_of(r, {chosen.raster, chosen.strip});
-  s.params.tiles = schedule::TileSchedule::make(
+  s.arguments.tiles = schedule::TileSchedule::make(
       static_cast<uint32_t>(grid.tiles_m), static_cast<uint32_t>(grid.tiles_n), static_cast<uint32_t>(p.l),
       static_cast<uint32_t>(cluster.m), static_cast<uint32_t>(cluster.n), order.raster,
       static_cast<uint32_t>(order.strip));
   const int64_t running = std::min(*clusters, grid.tiles / ctas);
-  s.launch.cluster_ctas = static_cast<uint32_t>(ctas);
+  s.arguments.tuning.cluster_m = static_cast<uint32_t>(cluster.m);
+  s.arguments.tuning.cluster_n = static_cast<uint32_t>(cluster.n);
   s.launch.grid_ctas = static_cast<uint32_t>(running * ctas);
   info.cluster = p.to_caller(cluster);
   info.sms = static_cast<int>(*clusters * ctas);
   info.tiles = grid.tiles;
   info.grid_ctas = s.launch.grid_ctas;
   info.launches = 1;
-  describe_tiles(r, s.params.tiles, info);
+  describe_tiles(r, s.arguments.tiles, info);
   return {};
 }
 
-TensorMapSpec input_spec(const KernelProblem& p, const KernelOperand& o, int64_t box_rows) {
-  TensorMapSpec spec;
-  spec.type = TmaType::u8;
-  spec.rank = 3;
-  const bool batched = p.l > 1 && o.batch_stride != 0;
-  spec.extent = {static_cast<uint64_t>(p.k), static_cast<uint64_t>(o.rows),
-                 batched ? static_cast<uint64_t>(p.l) : 1};
-  // The stride of a dimension of one element is never used, but must be legal.
-  const int64_t packed = round_up(p.k, 16);
-  spec.strides = {static_cast<uint64_t>(o.rows > 1 ? o.row_stride : packed),
-                  static_cast<uint64_t>(batched ? o.batch_stride : 16)};
-  spec.box = {kernels::kFp8TileK, static_cast<uint32_t>(box_rows), 1};
-  spec.swizzle = Swizzle::b128;
-  return spec;
+using blas::detail::OperandView;
+
+/// The stride of a dimension of one element is never used, but must be legal.
+int64_t legal_stride(int64_t stride, int64_t count, int64_t packed, DType type) {
+  return count > 1 ? stride : round_up(std::max<int64_t>(packed, 1), 128 / bits_of(type));
 }
 
-TensorMapSpec output_spec(const KernelProblem& p, const Fp8Plan& plan) {
-  TensorMapSpec spec;
-  const int64_t size = bits_of(p.d_type) / 8;
-  spec.type = size == 1 ? TmaType::u8 : size == 2 ? TmaType::u16 : TmaType::u32;
-  spec.rank = 3;
-  spec.extent = {static_cast<uint64_t>(p.n), static_cast<uint64_t>(p.m), static_cast<uint64_t>(p.l)};
-  const int64_t packed = round_up(p.n * size, 16);
-  spec.strides = {static_cast<uint64_t>(p.m > 1 ? p.d.row * size : packed),
-                  static_cast<uint64_t>(p.l > 1 ? p.d.batch * size : 16)};
-  spec.box = {plan.slab_columns, 16, 1};
-  spec.swizzle = size == 1 ? Swizzle::b64 : Swizzle::b128;
-  return spec;
+/// A, whose lines of K are rows, or B, where they are columns.
+OperandView input(const KernelProblem& p, const KernelOperand& o, bool lines_are_rows) {
+  OperandView v;
+  const int64_t k = p.reads_ab ? p.k : 0, ld = legal_stride(o.row_stride, o.rows, p.k, o.type);
+  v.rows = lines_are_rows ? o.rows : k;
+  v.columns = lines_are_rows ? k : o.rows;
+  v.row_stride = lines_are_rows ? ld : 1;
+  v.column_stride = lines_are_rows ? 1 : ld;
+  v.batches = p.l;
+  v.batch_stride = p.l > 1 ? o.batch_stride : 0;
+  v.batched = true;
+  return v;
 }
 
-/// Everything in the kernel's parameters that does not depend on pointers or on the grid.
-void set_params(const KernelProblem& p, const Fp8Choice& choice, BoundFp8& s) {
-  const auto& id = s.kernel->id;
-  kernels::Fp8GemmParams& out = s.params;
-  out.m = static_cast<uint32_t>(p.m);
-  out.n = static_cast<uint32_t>(p.n);
-  out.k = static_cast<uint32_t>(p.k);
-  out.k_tiles = p.reads_ab ? static_cast<uint32_t>(ceil_div(p.k, kernels::kFp8TileK)) : 0;
-  out.group_tiles = choice.group_tiles;
-  out.a_batch_step = p.a.batch_stride != 0;
-  out.b_batch_step = p.b.batch_stride != 0;
-  out.lda = p.a.row_stride;
-  out.ldb = p.b.row_stride;
-  out.a_batch_stride = p.a.batch_stride;
-  out.b_batch_stride = p.b.batch_stride;
-  out.scale = p.scale;
-  out.beta = p.beta;
-  out.c_ld = p.c.row;
-  out.c_batch_stride = p.c.batch;
-  out.c_type = p.c_type;
-  out.d_ld = p.d.row;
-  out.d_batch_stride = p.d.batch;
-  out.d_type = p.d_type;
-  out.d_tma = choice.tma_store;
-  s.a_spec = input_spec(p, p.a, id.tile_m / out.tiles.cluster_n);
-  s.b_spec = input_spec(p, p.b, id.tile_n / out.tiles.cluster_m);
-  s.d_spec = output_spec(p, kernels::fp8_plan(id));
+OperandView output(const KernelProblem& p, const Strides& strides, DType type) {
+  OperandView v;
+  v.rows = p.m;
+  v.columns = p.n;
+  v.row_stride = legal_stride(strides.row, p.m, p.n, type);
+  v.column_stride = strides.column;
+  v.batches = p.l;
+  v.batch_stride = strides.batch;
+  v.batched = true;
+  return v;
+}
+
+/// Everything in the kernel's arguments that does not depend on pointers or on the grid.
+void set_arguments(const KernelProblem& p, const Fp8Choice& choice, BoundFp8& s) {
+  kernels::Fp8GemmArguments& out = s.arguments;
+  out.tuning.group_tiles = choice.group_tiles;
+  out.a = input(p, p.a, true);
+  out.b = input(p, p.b, false);
+  out.c = output(p, p.c, p.c_type);
+  out.d = output(p, p.d, p.d_type);
+  out.ops.scale = p.scale;
+  out.ops.beta = p.beta;
+  out.ops.c_type = p.c_type;
+  out.ops.d_type = p.d_type;
+  out.ops.bulk = choice.tma_store;
   const auto scales = [](const ScaleLines& lines) {
-    return kernels::Fp8Scales{nullptr, lines.line_stride, lines.k_stride, lines.batch_stride};
+    return tiles::ScaleLines{nullptr, lines.line_stride, lines.k_stride, lines.batch_stride};
   };
   out.a_scales = scales(p.a_scales);
   out.b_scales = scales(p.b_scales);
   out.block_scales = p.scale_mode == ScaleMode::block_1x128_128x128;
-  out.c_column_stride = p.c.column;
-  out.d_column_stride = p.d.column;
 }
 
 void set_info(const PlanRequest& r, const Fp8Choice& choice, PlanInfo& info) {
@@ -187,20 +175,20 @@ void set_info(const PlanRequest& r, const Fp8Choice& choice, PlanInfo& info) {
   }
 }
 
-void bind_scalars(const KernelProblem& p, const Buffers& buffers, kernels::Fp8GemmParams& params) {
+void bind_scalars(const KernelProblem& p, const Buffers& buffers, kernels::Fp8GemmArguments& arguments) {
   const bool scalars = p.scale_mode == ScaleMode::per_tensor;
   if (p.reads_ab) {
     const float* factors[] = {buffers.alpha, scalars ? buffers.scale_a : nullptr,
                               scalars ? buffers.scale_b : nullptr, buffers.scale_d};
-    for (int i = 0; i < 4; ++i) params.scale_device[i] = factors[i];
+    for (int i = 0; i < 4; ++i) arguments.ops.scale_device[i] = factors[i];
   }
   if (p.reads_c) {
-    params.beta_device[0] = buffers.beta;
-    params.beta_device[1] = buffers.scale_d;
+    arguments.ops.beta_device[0] = buffers.beta;
+    arguments.ops.beta_device[1] = buffers.scale_d;
   }
   if (p.reads_ab && !scalars) {
-    params.a_scales.data = p.scales_a(buffers);
-    params.b_scales.data = p.scales_b(buffers);
+    arguments.a_scales.data = p.scales_a(buffers);
+    arguments.b_scales.data = p.scales_b(buffers);
   }
 }
 
@@ -218,36 +206,29 @@ Expected<BoundFp8> bind_fp8(const PlanRequest& request, PlanInfo& info) {
   bound.kernel = choice->kernel;
   info.why = choice->why;
   bound.launch.dependent_launch = request.options.dependent_launch;
-  bound.params.saturate = request.asked.saturate;
+  bound.arguments.ops.saturate = request.asked.saturate;
   if (Status s = set_stages(request.options, bound, info)) return *s;
   if (!request.problem.empty) {
     if (Status s = set_grid(request, bound, info)) return *s;
-    set_params(request.problem, *choice, bound);
+    set_arguments(request.problem, *choice, bound);
   }
   set_info(request, *choice, info);
   return bound;
 }
 
-Status run_fp8(const Target& target, const KernelProblem& p, const BoundFp8& bound, const Buffers& buffers,
-               void* stream) {
-  kernels::Fp8GemmParams params = bound.params;
+Status run_fp8(const KernelProblem& p, const BoundFp8& bound, const Buffers& buffers, void* stream) {
+  kernels::Fp8GemmArguments arguments = bound.arguments;
   if (p.reads_ab) {
-    params.a = static_cast<const uint8_t*>(p.pointer_a(buffers));
-    params.b = static_cast<const uint8_t*>(p.pointer_b(buffers));
-    if (bound.kernel->id.load == Load::tma) {
-      if (Status e = target.encode_at(bound.a_spec, params.a, params.a_map)) return e;
-      if (Status e = target.encode_at(bound.b_spec, params.b, params.b_map)) return e;
-    }
+    arguments.a.data = p.pointer_a(buffers);
+    arguments.b.data = p.pointer_b(buffers);
   }
-  params.c = p.reads_c ? buffers.c : nullptr;
-  params.d = buffers.d;
-  if (params.d_tma)
-    if (Status e = target.encode_at(bound.d_spec, buffers.d, params.d_map)) return e;
+  arguments.c.data = p.reads_c ? buffers.c : nullptr;
+  arguments.d.data = buffers.d;
   // A column-major D exchanges the operands but not what their factors mean: the product is the same.
-  bind_scalars(p, buffers, params);
+  bind_scalars(p, buffers, arguments);
   kernels::Fp8Launch launch = bound.launch;
   launch.stream = stream;
-  return bound.kernel->launch(params, launch);
+  return bound.kernel->launch(arguments, launch);
 }
 
 }  // namespace tilewright

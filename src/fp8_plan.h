@@ -8,13 +8,11 @@
 namespace tilewright {
 namespace detail {
 
-/// An FP8 kernel with the parameters that do not depend on pointers, and the specs of the tensor maps without
-/// bases.
+/// An FP8 kernel with the arguments that do not depend on pointers.
 struct BoundFp8 {
   const kernels::Fp8Kernel* kernel = nullptr;
-  kernels::Fp8GemmParams params{};
-  TensorMapSpec a_spec, b_spec, d_spec;
-  kernels::Fp8Launch launch{};
+  kernels::Fp8GemmArguments arguments;
+  kernels::Fp8Launch launch;
 };
 
 }  // namespace detail
@@ -23,8 +21,8 @@ struct BoundFp8 {
 Expected<detail::BoundFp8> bind_fp8(const PlanRequest& request, PlanInfo& info);
 
 /// Launches the kernel on checked pointers.
-Status run_fp8(const Target& target, const KernelProblem& problem, const detail::BoundFp8& bound,
-               const Buffers& buffers, void* stream);
+Status run_fp8(const KernelProblem& problem, const detail::BoundFp8& bound, const Buffers& buffers,
+               void* stream);
 
 /// Step one of bind_fp8: the kernel for a problem, and whether its stores are bulk copies.
 struct Fp8Choice {

@@ -1,4 +1,4 @@
-#include "tilewright/mainloop/fp8_gemm_params.h"
+#include "src/fp8_kernel_table.h"
 
 namespace tilewright::kernels {
 

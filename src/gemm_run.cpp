@@ -141,7 +141,7 @@ Status Plan::run(const Buffers& buffers, void* stream) const {
   }
 
   if (const auto* fp8 = std::get_if<detail::BoundFp8>(&s.kernel))
-    return run_fp8(s.target, s.problem, *fp8, buffers, stream);
+    return run_fp8(s.problem, *fp8, buffers, stream);
   if (const auto* fused = std::get_if<detail::BoundFused>(&s.kernel))
     return run_fused(s.problem, *fused, buffers, stream);
   if (const auto* tensor = std::get_if<detail::BoundTensor>(&s.kernel))

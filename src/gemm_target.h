@@ -2,12 +2,12 @@
 #pragma once
 
 #include "src/dequantised_kernel_table.h"
+#include "src/fp8_kernel_table.h"
 #include "src/fused_kernel_table.h"
 #include "src/gemm_problem.h"
 #include "src/simt_kernel_table.h"
 #include "src/tensor_kernel_table.h"
 #include "tilewright/gemm.h"
-#include "tilewright/mainloop/fp8_gemm_params.h"
 #include "tilewright/mainloop/tcgen05_block_scaled_params.h"
 #include "tilewright/tensor_map.h"
 

@@ -1,11 +1,13 @@
 // Rules of the tensors of a pipeline, and their TMA descriptors.
 #include "tilewright/pipeline/pipeline_binding.h"
 
+#include <bit>
 #include <cstdint>
 #include <sstream>
 #include <string>
 
 #include "tilewright/pipeline/output_binding.h"
+#include "tilewright/schedule/tile_schedule.h"
 
 namespace tilewright::blas::detail {
 namespace {
@@ -177,6 +179,41 @@ pipeline_status bind_operands(const OperandView& a, const OperandRules& a_rules,
   if (nothing) return {};
   if (pipeline_status status = encode_operand(a, a_rules, encode, params.a_map); !status) return status;
   return encode_operand(b, b_rules, encode, params.b_map);
+}
+
+pipeline_status tune(const Tuning& tuning, tiles::WgmmaTileShape& shape, TunedPipelineParams& params) {
+  const tiles::WgmmaTilePlan plan = tiles::wgmma_tile_plan(shape);
+  const auto fits = [](uint32_t blocks, int most) {
+    return std::has_single_bit(blocks) && blocks <= static_cast<uint32_t>(most);
+  };
+  if (!fits(tuning.cluster_m, shape.cluster_m) || !fits(tuning.cluster_n, shape.cluster_n)) {
+    return failure(Code::invalid_tuning, "tuning: a cluster of ", tuning.cluster_m, " x ", tuning.cluster_n,
+                   "; the nearest legal extents are powers of two up to ", shape.cluster_m, " x ",
+                   shape.cluster_n);
+  }
+  uint32_t most = static_cast<uint32_t>(plan.max_depth);
+  while (most > 0 && plan.ring_end(most) + tuning.scratch > tiles::kTileSharedLimit) --most;
+  const uint32_t stages = tuning.stages == 0 ? most : tuning.stages;
+  if (stages < 2 || stages > most) {
+    return failure(Code::invalid_tuning, "tuning: ", stages, " stages of ", plan.stage_bytes,
+                   " bytes beside ", tuning.scratch, " of scratch; the nearest legal number is ",
+                   stages < 2 && most > 1 ? 2 : most);
+  }
+  const bool spans =
+      shape.interval == 0 || (shape.interval == plan.mmas && !tiles::wgmma_begins_in_temporary(shape));
+  if (tuning.group_tiles == 0 || (tuning.group_tiles > 1 && !spans)) {
+    return failure(Code::invalid_tuning, "tuning: groups of ", tuning.group_tiles,
+                   " K tiles; the nearest legal number is 1");
+  }
+  shape.cluster_m = static_cast<int>(tuning.cluster_m);
+  shape.cluster_n = static_cast<int>(tuning.cluster_n);
+  params.cluster_m = tuning.cluster_m;
+  params.cluster_n = tuning.cluster_n;
+  params.log2_cluster_m = static_cast<uint32_t>(std::countr_zero(tuning.cluster_m));
+  params.row_mask = schedule::cluster_row_mask(tuning.cluster_m, tuning.cluster_n);
+  params.stages = stages;
+  params.group_tiles = tuning.group_tiles;
+  return {};
 }
 
 pipeline_status bind_second_operand(const OperandView& b, const OperandView& b2, const OperandRules& rules,

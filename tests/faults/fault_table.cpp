@@ -37,12 +37,12 @@ std::vector<HarmlessFault> harmless_faults() {
       {"fence_skipped_between_equal_shapes_fast", &kFast128x128, "multiply_fast: wgmma_fence",
        nth(2, skip(Op::wgmma_fence)),
        "the accumulators of one wgmma are those of the next, of the same shape"},
-      {"first_interval_wait_weakened", &kInterval2, "subtile: wgmma_wait<0>",
+      {"first_interval_wait_weakened", &kInterval2, "promote_tile: wgmma_wait<0>",
        add(1, nth(0, skip(Op::wgmma_wait))),
        "the sum is not touched before the wait of the next interval, which covers both groups"},
-      {"first_reuse_wait_skipped", &kPromoted64x64, "LinearEpilogue::store: tma_wait_read<1>",
+      {"first_reuse_wait_skipped", &kPromoted64x64, "SlabStore::store: tma_wait_read<1>",
        nth(0, skip(Op::bulk_wait)), "nothing has been stored from the buffer yet"},
-      {"first_sync_before_staging_skipped", &kPromoted64x64, "LinearEpilogue::store: sync_warp",
+      {"first_sync_before_staging_skipped", &kPromoted64x64, "SlabStore::store: sync_warp",
        nth(0, skip(Op::sync_warp)), "nothing has been stored from the buffer yet"},
   };
 }

@@ -48,12 +48,12 @@ void plant_in_addresses(Table& t) {
   plant(t, "release_misaligned", kPromoted64x64, release, moved(4, arrive),
         reports(misaligned).by(kConsumer));
 
-  const char* expect = "Fp8Loads::load_tile: mbarrier_arrive_expect_tx";
+  const char* expect = "WgmmaTileLoads::load: mbarrier_arrive_expect_tx";
   plant(t, "expect_on_the_next_stage", kPromoted64x64, expect,
         moved(kNext, stage(0, skip(Op::mbarrier_arrive_expect_tx, "full"))),
         reports(deadlock, over_arrival, byte_count, read_before_ready, uninitialised_read, parity_alias));
 
-  const char* load = "Fp8Loads::load_tile: tma_load";
+  const char* load = "WgmmaTileLoads::load: tma_load";
   plant(t, "load_a_signals_the_next_stage", kPromoted64x64, load,
         moved(kNext, stage(0, skip(Op::tma_load, "A"))),
         reports(deadlock, byte_count, read_before_ready, uninitialised_read));

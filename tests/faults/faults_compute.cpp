@@ -37,11 +37,10 @@ void add_mma_fence_faults(Table& t) {
         reports(missing_wgmma_fence).by(kConsumer).saying("before any wgmma.fence"));
   plant(t, "fence_skipped_after_promotion", kPromoted64x64, "promote_tile: wgmma_fence", nth(2, fence),
         unfenced);
-  plant(t, "fence_skipped_after_pack", kPromoted64x64, "multiply_first_group: wgmma_fence", nth(3, fence),
-        unfenced);
+  plant(t, "fence_skipped_after_pack", kPromoted64x64, "begin_sum: wgmma_fence", nth(3, fence), unfenced);
   plant(t, "fence_skipped_part_1", kPromoted128x256, "promote_tile: wgmma_fence", nth(2, fence), unfenced);
-  plant(t, "fence_skipped_interval", kInterval2, "subtile: wgmma_fence", nth(2, fence), unfenced);
-  plant(t, "fence_skipped_before_another_shape", kFast128x256, "multiply_fast: wgmma_fence", nth(3, fence),
+  plant(t, "fence_skipped_interval", kInterval2, "promote_tile: wgmma_fence", nth(2, fence), unfenced);
+  plant(t, "fence_skipped_before_another_shape", kFast128x256, "multiply_last: wgmma_fence", nth(2, fence),
         reports(missing_wgmma_fence).by(kConsumer).saying("another shape"));
   plant(t, "fence_skipped_by_one_thread", kPromoted64x64, "wgmma_fence", thread(70, nth(4, fence)),
         reports(missing_wgmma_fence, non_uniform).by(kConsumer));
@@ -72,7 +71,7 @@ void add_descriptor_faults(Table& t) {
 }
 
 void add_store_faults(Table& t) {
-  const char* store = "LinearEpilogue::store";
+  const char* store = "SlabStore::store";
   const FaultSpec fence = skip(Op::fence_proxy_async), reuse = skip(Op::bulk_wait),
                   commit = skip(Op::bulk_commit);
   const FaultSpec sync = skip(Op::sync_warp);
@@ -98,17 +97,17 @@ void add_store_faults(Table& t) {
   plant(t, "commit_of_store_skipped", kPromoted64x64, store, nth(0, commit), in_use);
   plant(t, "commit_of_last_store_skipped", kPromoted64x64, store, nth(2, commit),
         reports(exit_with_pending_work).by(kConsumer));
-  plant(t, "last_store_wait_skipped", kPromoted64x64, "LinearEpilogue::finish", nth(3, reuse),
+  plant(t, "last_store_wait_skipped", kPromoted64x64, "SlabStore::finish", nth(3, reuse),
         reports(exit_with_pending_work).by(kConsumer));
-  plant(t, "last_store_wait_weakened", kOut8, "LinearEpilogue::finish", add(1, nth(3, reuse)),
+  plant(t, "last_store_wait_weakened", kOut8, "SlabStore::finish", add(1, nth(3, reuse)),
         reports(exit_with_pending_work).by(kConsumer));
-  plant(t, "last_store_wait_skipped_cluster", kCluster2x2, "LinearEpilogue::finish", cta(2, nth(3, reuse)),
+  plant(t, "last_store_wait_skipped_cluster", kCluster2x2, "SlabStore::finish", cta(2, nth(3, reuse)),
         reports(exit_with_pending_work).by(kConsumer));
 }
 
 void add_staging_faults(Table& t) {
-  const char* store = "LinearEpilogue::store";
-  const char *matrices = "LinearEpilogue::stage: stmatrix_x4", *words = "LinearEpilogue::stage: store_shared";
+  const char* store = "SlabStore::store";
+  const char *matrices = "SlabStore::stage: stmatrix_x4", *words = "SlabStore::stage: store_shared";
   const FaultSpec matrix = skip(Op::stmatrix), word = skip(Op::store_shared, kStaging);
   const Symptom astray = reports(uninitialised_read, unordered_writes, overwrite_in_use, read_before_ready);
   plant(t, "staging_off_by_an_atom", kPromoted64x64, matrices, add(1024, matrix),
@@ -117,7 +116,7 @@ void add_staging_faults(Table& t) {
         reports(misaligned).at(kStaging).by(kConsumer));
   plant(t, "staging_out_of_bounds", kFast128x128, matrices, add(160 * 1024, matrix),
         reports(out_of_bounds).by(kConsumer));
-  plant(t, "staging_over_the_barriers", kPromoted64x64, matrices, thread(96, add(2048, nth(4, matrix))),
+  plant(t, "staging_over_the_barriers", kPromoted64x64, matrices, thread(0, add(-1024, nth(0, matrix))),
         reports(barrier_overwritten).at("full", "empty").by(kConsumer));
   plant(t, "staging_by_31_lanes", kPromoted64x64, matrices, thread(9, matrix), reports(non_uniform));
   plant(t, "staging_off_out8", kOut8, words, add(1024, word), astray.at(kStaging).by(kConsumer));

@@ -32,7 +32,7 @@ void add_producer_faults(Table& t) {
   plant(t, "acquire_parity_later", kPromoted64x64, acquire, nth(3, flip("empty", kProducer)),
         reports(deadlock, over_arrival, overwrite_in_use, unordered_writes, parity_alias, read_before_ready));
 
-  const char* expect = "Fp8Loads::load_tile: mbarrier_arrive_expect_tx";
+  const char* expect = "WgmmaTileLoads::load: mbarrier_arrive_expect_tx";
   const FaultSpec bytes = skip(Op::mbarrier_arrive_expect_tx, "full");
   plant(t, "expect_skipped", kPromoted64x64, expect, bytes,
         reports(deadlock).saying(
@@ -47,7 +47,7 @@ void add_producer_faults(Table& t) {
   plant(t, "expect_more_than_the_count_holds", kPromoted64x64, expect, become(1 << 20, bytes),
         reports(byte_count).at("full").by(kProducer));
 
-  const char* load = "Fp8Loads::load_tile: tma_load";
+  const char* load = "WgmmaTileLoads::load: tma_load";
   plant(t, "load_a_skipped", kPromoted64x64, load, skip(Op::tma_load, "A"),
         reports(deadlock).at("full").by(kConsumer).saying(
             "barrier full[0] parity 0, phase 0 (pending arrivals 0, pending bytes 8192)"));
@@ -66,8 +66,7 @@ void add_producer_faults(Table& t) {
         reports(misaligned).at("B").by(kProducer));
   plant(t, "load_out_of_bounds", kPromoted128x256, load, add(200 * 1024, skip(Op::tma_load, "A")),
         reports(out_of_bounds).by(kProducer));
-  plant(t, "every_lane_loads", kPromoted64x64, "DevicePipeline::produce_tiles: elect_one",
-        skip(Op::elect_one),
+  plant(t, "every_lane_loads", kPromoted64x64, "WgmmaTileLoop::produce: elect_one", skip(Op::elect_one),
         reports(over_arrival, unordered_writes, byte_count).at("A", "full").by(kProducer));
 }
 
@@ -88,7 +87,7 @@ void add_ring_consumer_faults(Table& t) {
   plant(t, "full_wait_skipped_cluster", kCluster1x2, wait, cta(1, nth(2, full)),
         reports(read_before_ready, overwrite_in_use, unordered_writes).at("A"));
   plant(t, "full_wait_parity", kPromoted64x64, wait, flip("full", kConsumer),
-        reports(parity_alias, uninitialised_read, read_before_ready, deadlock).at("full", "A").by(kConsumer));
+        reports(parity_alias, uninitialised_read, read_before_ready, deadlock).at("full", "A", "empty"));
   plant(t, "full_wait_parity_later", kPromoted64x64, wait, nth(4, flip("full", kConsumer)),
         // The same early read, named by whichever of the two accesses comes second.
         reports(parity_alias, read_before_ready, overwrite_in_use, deadlock));
@@ -109,7 +108,7 @@ void add_ring_consumer_faults(Table& t) {
 }
 
 void add_copy_faults(Table& t) {
-  const char* copy = "Fp8Loads::copy_tile";
+  const char* copy = "CopiedLoads::load";
   const FaultSpec arrive = skip(Op::mbarrier_arrive, "full", kProducer);
   const FaultSpec fence = skip(Op::fence_proxy_async, "", kProducer);
   const Symptom unacquired =
@@ -145,7 +144,7 @@ void add_copy_faults(Table& t) {
 }
 
 void add_cluster_faults(Table& t) {
-  const char* load = "Fp8Loads::load_tile: tma_load_multicast";
+  const char* load = "WgmmaTileLoads::load: tma_load_multicast";
   const FaultSpec a = mask(skip(Op::tma_load, "A")), b = mask(skip(Op::tma_load, "B"));
   plant(t, "mask_of_no_cta_2x1", kCluster2x1, load, add(4, b), reports(multicast_mask).by(kProducer));
   plant(t, "mask_of_no_cta_1x2", kCluster1x2, load, add(4, a), reports(multicast_mask).by(kProducer));

@@ -17,10 +17,11 @@ constexpr int64_t kSlot = 4 * 64 + 16;  // bytes, of a 64-row tile
 Symptom early() { return reports(read_before_ready, uninitialised_read, overwrite_in_use, unordered_writes); }
 
 void add_loader_faults(Table& t) {
-  const char* acquire = "Fp8BlockScales::load_tile: Ring::acquire";
+  const char* acquire = "ScaleSlots::load_tile: Ring::acquire";
   const FaultSpec wait = skip(Op::mbarrier_wait, "empty", kLoader);
-  const Symptom overrun =
-      reports(overwrite_in_use, over_arrival, parity_alias, unordered_writes, read_before_ready);
+  // An arrival too many stands for that of the tile's loads, too.
+  const Symptom overrun = reports(overwrite_in_use, over_arrival, parity_alias, unordered_writes,
+                                  read_before_ready, uninitialised_read);
   plant(t, "scales_acquire_skipped", kBlocks64x128, acquire, wait, overrun);
   plant(t, "scales_acquire_skipped_once", kBlocks128x256, acquire, nth(3, wait), overrun);
   plant(t, "scales_acquire_skipped_by_one_thread", kBlocksAlongK, acquire,
@@ -34,7 +35,7 @@ void add_loader_faults(Table& t) {
   plant(t, "dependency_wait_skipped_before_scales", kBlocks64x128, dependency,
         thread(kLeader64, skip(Op::grid_dependency_wait)), reports(dependency_not_waited).by(kLoader));
 
-  const char* arrive = "Fp8BlockScales::load: mbarrier_arrive_expect_tx";
+  const char* arrive = "ScaleSlots::load: mbarrier_arrive_expect_tx";
   const FaultSpec arrival = skip(Op::mbarrier_arrive_expect_tx, "full", kLoader);
   plant(
       t, "scales_arrive_skipped", kBlocks64x128, arrive, arrival,
@@ -43,7 +44,7 @@ void add_loader_faults(Table& t) {
         reports(deadlock).saying("pending arrivals 1"));
   plant(t, "scales_arrive_skipped_copy", kBlocksCopy, arrive,
         nth(1, skip(Op::mbarrier_arrive_expect_tx, "full")), reports(deadlock).saying("pending arrivals 1"));
-  plant(t, "scales_arrive_skipped_along_k", kBlocksAlongK, "Fp8BlockScales::load: mbarrier_arrive",
+  plant(t, "scales_arrive_skipped_along_k", kBlocksAlongK, "ScaleSlots::load: mbarrier_arrive",
         nth(1, skip(Op::mbarrier_arrive, "full", kLoader)), reports(deadlock).saying("pending arrivals 1"));
   plant(t, "scales_expected_too_few", kBlocks64x128, arrive, add(-16, arrival),
         reports(byte_count, read_before_ready).at("full"));
@@ -59,7 +60,7 @@ void add_loader_faults(Table& t) {
   plant(t, "scales_counted_once_more", kBlocks128x256, init, add(1, full),
         reports(deadlock).saying("pending arrivals 1"));
 
-  const char* bulk = "Fp8BlockScales::load: bulk_load";
+  const char* bulk = "ScaleSlots::load: bulk_load";
   const FaultSpec rows = skip(Op::bulk_load, kScales);
   plant(t, "scales_copy_skipped", kBlocks64x128, bulk, rows,
         reports(deadlock).saying("pending arrivals 0, pending bytes 256"));
@@ -70,7 +71,7 @@ void add_loader_faults(Table& t) {
         reports(missing_proxy_fence).at(kScales).by(kLoader));
   plant(t, "scales_copy_misaligned", kBlocks64x128, bulk, add(8, rows), reports(misaligned).at(kScales));
 
-  const char* put = "Fp8BlockScales::load: store_shared";
+  const char* put = "ScaleSlots::load: store_shared";
   const FaultSpec store = skip(Op::store_shared, kScales, kLoader);
   plant(t, "scales_of_b_not_stored", kBlocks128x256, put, thread(kLeader128, nth(0, store)),
         reports(uninitialised_read).at(kScales).by(kConsumer));
@@ -79,19 +80,19 @@ void add_loader_faults(Table& t) {
   plant(t, "scales_stored_one_slot_off", kBlocksAlongK, put, add(kSlot, stage(0, store)),
         early().at(kScales));
   // Tiles of the second batch are copied over the zeros of the first one's ragged tile.
-  const char* fence = "Fp8BlockScales::load: fence_proxy_async_shared";
+  const char* fence = "ScaleSlots::load: fence_proxy_async_shared";
   const FaultSpec zeros = skip(Op::fence_proxy_async, "", kLoader);
   const Symptom unfenced =
       reports(missing_proxy_fence).at(kScales).by(kLoader).saying("a bulk load writes scales");
   plant(t, "scales_fence_skipped", kBlocksBatched, fence, zeros, unfenced);
   plant(t, "scales_fence_skipped_by_one_thread", kBlocksBatched, fence, thread(kLeader64 + 31, zeros),
         unfenced);
-  plant(t, "scales_sync_before_arrive_skipped", kBlocksAlongK, "Fp8BlockScales::load: sync_warp",
+  plant(t, "scales_sync_before_arrive_skipped", kBlocksAlongK, "ScaleSlots::load: sync_warp",
         skip(Op::sync_warp, "", kLoader), early().at(kScales));
 }
 
 void add_reader_faults(Table& t) {
-  const char* release = "WgmmaFp8::BlockScales::advance: sync_warp";
+  const char* release = "GroupScales::advance: sync_warp";
   const FaultSpec wait = skip(Op::mbarrier_wait, "full", kConsumer);
   plant(t, "scales_full_wait_skipped", kBlocks64x128, "Ring::wait", wait, early());
   plant(t, "scales_full_wait_skipped_by_one_thread", kBlocks64x128, "Ring::wait", thread(9, nth(0, wait)),
@@ -100,7 +101,7 @@ void add_reader_faults(Table& t) {
         reports(overwrite_in_use, read_before_ready).at(kScales, kStaging));
   plant(t, "sync_before_release_skipped_first", kBlocks128x256, release,
         nth(0, skip(Op::sync_warp, "", kConsumer)), reports(overwrite_in_use).at(kScales));
-  const char* read = "Fp8BlockScales::read: load_shared";
+  const char* read = "ScaleSlots::read: load_shared";
   const FaultSpec get = skip(Op::load_shared, kScales);
   plant(t, "scales_read_one_slot_off", kBlocks64x128, read, add(kSlot, stage(1, get)),
         reports(out_of_bounds, uninitialised_read).by(kConsumer));

@@ -64,8 +64,8 @@ void add_start_faults(Table& t) {
 }
 
 void add_register_faults(Table& t) {
-  const char* inc = "DevicePipeline::compute_tiles: setmaxnreg_inc<240>";
-  const char* dec = "DevicePipeline::produce_tiles: setmaxnreg_dec<24>";
+  const char* inc = "TilePipeline::run: setmaxnreg_inc<240>";
+  const char* dec = "TilePipeline::run: setmaxnreg_dec<24>";
   const auto consumer = skip(Op::setmaxnreg, "", kConsumer), producer = skip(Op::setmaxnreg, "", kProducer);
   plant(t, "registers_too_many", kPromoted128x256, inc, add(8, consumer),
         reports(register_budget).by(kConsumer).saying("wait for setmaxnreg 248"));

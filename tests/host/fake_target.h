@@ -9,7 +9,7 @@
 namespace tilewright::testing {
 
 struct RecordedLaunch {
-  kernels::Fp8GemmParams params;
+  kernels::Fp8GemmArguments arguments;
   kernels::Fp8Launch launch;
 };
 
@@ -24,8 +24,8 @@ inline int& fake_resident(uint32_t cluster_ctas) {
   return cluster_ctas == 1 ? one : cluster_ctas == 2 ? two : four;
 }
 
-inline Status record(const kernels::Fp8GemmParams& params, const kernels::Fp8Launch& launch) {
-  launches().push_back({params, launch});
+inline Status record(const kernels::Fp8GemmArguments& arguments, const kernels::Fp8Launch& launch) {
+  launches().push_back({arguments, launch});
   return {};
 }
 inline Expected<int> fake_max_active(uint32_t cluster_ctas, uint32_t) { return fake_resident(cluster_ctas); }

@@ -33,42 +33,32 @@ TEST(Plan, launches_once_with_the_grid_of_resident_ctas) {
   EXPECT_EQ(plan.workspace_bytes(), 0);
   const RecordedLaunch l = run(plan);
   EXPECT_EQ(l.launch.grid_ctas, 132u);
-  EXPECT_EQ(l.launch.cluster_ctas, 2u);
-  EXPECT_EQ(l.params.tiles.clusters_total, 64u * 32 / 2);
-  EXPECT_TRUE(l.params.d_tma);
+  EXPECT_EQ(l.arguments.tuning.cluster_m, 2u);
+  EXPECT_EQ(l.arguments.tuning.cluster_n, 1u);
+  EXPECT_EQ(l.arguments.tuning.stages, 4u);
+  EXPECT_EQ(l.arguments.tiles.clusters_total, 64u * 32 / 2);
+  EXPECT_TRUE(l.arguments.ops.bulk);
 }
 
-TEST(Plan, describes_operands_to_the_copy_unit) {
+TEST(Plan, describes_operands_and_results_to_the_kernel) {
   Problem p = small_problem();
   p.a.ld = 2048;
   p.d.ld = 1000;
-  p.l = 3;
-  Options o;
-  o.tile = Shape2{128, 256};
-  o.cluster = Shape2{2, 1};
-  const RecordedLaunch l = run(p, o);
-  const TensorMapSpec a = decode_for_emulator(l.params.a_map);
-  EXPECT_EQ(a.base, reinterpret_cast<void*>(0x100000));
-  EXPECT_EQ(a.extent, (std::array<uint64_t, 5>{1024, 512, 3}));
-  EXPECT_EQ(a.strides, (std::array<uint64_t, 4>{2048, 2048 * 512}));
-  EXPECT_EQ(a.box, (std::array<uint32_t, 5>{128, 128, 1}));
-  const TensorMapSpec b = decode_for_emulator(l.params.b_map);
-  EXPECT_EQ(b.box, (std::array<uint32_t, 5>{128, 128, 1}));  // half of 256 rows each, multicast
-  const TensorMapSpec d = decode_for_emulator(l.params.d_map);
-  EXPECT_EQ(d.extent, (std::array<uint64_t, 5>{768, 512, 3}));
-  EXPECT_EQ(d.strides, (std::array<uint64_t, 4>{2000, 2000 * 512}));
-  EXPECT_EQ(d.box, (std::array<uint32_t, 5>{64, 16, 1}));
-  EXPECT_EQ(d.swizzle, Swizzle::b128);
-}
-
-TEST(Plan, writes_eight_bit_output_through_the_narrow_swizzle) {
-  Problem p = small_problem();
   p.d.type = DType::e5m2;
+  p.d.ld = 1008;
   p.saturate = false;
+  p.l = 3;
   const RecordedLaunch l = run(p);
-  EXPECT_EQ(decode_for_emulator(l.params.d_map).swizzle, Swizzle::b64);
-  EXPECT_FALSE(l.params.saturate);
-  EXPECT_EQ(l.params.d_type, DType::e5m2);
+  const auto& [a, b, d] = std::tie(l.arguments.a, l.arguments.b, l.arguments.d);
+  EXPECT_EQ(a.data, reinterpret_cast<void*>(0x100000));
+  EXPECT_EQ(std::tuple(a.rows, a.columns, a.batches), std::tuple(512, 1024, 3));
+  EXPECT_EQ(std::tuple(a.row_stride, a.column_stride, a.batch_stride), std::tuple(2048, 1, 2048 * 512));
+  EXPECT_EQ(std::tuple(b.rows, b.columns, b.batches), std::tuple(1024, 768, 3));
+  EXPECT_EQ(std::tuple(b.row_stride, b.column_stride, b.batch_stride), std::tuple(1, 1024, 1024 * 768));
+  EXPECT_EQ(std::tuple(d.rows, d.columns, d.batches), std::tuple(512, 768, 3));
+  EXPECT_EQ(std::tuple(d.row_stride, d.column_stride, d.batch_stride), std::tuple(1008, 1, 1008 * 512));
+  EXPECT_FALSE(l.arguments.ops.saturate);
+  EXPECT_EQ(l.arguments.ops.d_type, DType::e5m2);
 }
 
 TEST(Plan, multiplies_the_factors_and_passes_the_device_ones_on) {
@@ -86,12 +76,12 @@ TEST(Plan, multiplies_the_factors_and_passes_the_device_ones_on) {
   buffers.scale_d = &device[3];
   buffers.beta = &device[4];
   const RecordedLaunch l = run(planned(p), buffers);
-  EXPECT_EQ(l.params.scale, 210);
-  EXPECT_EQ(l.params.beta, 77);
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(l.params.scale_device[i], &device[i]);
-  EXPECT_EQ(l.params.beta_device[0], &device[4]);
-  EXPECT_EQ(l.params.beta_device[1], &device[3]);
-  EXPECT_EQ(l.params.c, buffers.c);
+  EXPECT_EQ(l.arguments.ops.scale, 210);
+  EXPECT_EQ(l.arguments.ops.beta, 77);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(l.arguments.ops.scale_device[i], &device[i]);
+  EXPECT_EQ(l.arguments.ops.beta_device[0], &device[4]);
+  EXPECT_EQ(l.arguments.ops.beta_device[1], &device[3]);
+  EXPECT_EQ(l.arguments.c.data, buffers.c);
 }
 
 TEST(Plan, never_touches_c_when_beta_is_zero) {
@@ -101,9 +91,9 @@ TEST(Plan, never_touches_c_when_beta_is_zero) {
   const float factor = 0;
   buffers.beta = &factor;
   const RecordedLaunch with_pointer = run(planned(p), buffers);
-  EXPECT_EQ(with_pointer.params.c, nullptr);
-  EXPECT_EQ(with_pointer.params.beta, 0);
-  EXPECT_EQ(with_pointer.params.beta_device[0], nullptr);
+  EXPECT_EQ(with_pointer.arguments.c.data, nullptr);
+  EXPECT_EQ(with_pointer.arguments.ops.beta, 0);
+  EXPECT_EQ(with_pointer.arguments.ops.beta_device[0], nullptr);
   buffers.c = nullptr;
   run(planned(p), buffers);
 }
@@ -122,12 +112,12 @@ TEST(Plan, never_touches_a_and_b_when_alpha_or_k_is_zero) {
     const float nan_on_device = 0;
     buffers.scale_a = &nan_on_device;
     const RecordedLaunch l = run(planned(p), buffers);
-    EXPECT_EQ(l.params.k_tiles, 0u);
-    EXPECT_GE(l.params.group_tiles, 1u);
-    EXPECT_EQ(l.params.scale, 0);
-    for (const float* factor : l.params.scale_device) EXPECT_EQ(factor, nullptr);
-    EXPECT_EQ(l.params.a, nullptr);
-    EXPECT_EQ(l.params.beta, 1);
+    EXPECT_EQ(l.arguments.a.columns, 0);
+    EXPECT_GE(l.arguments.tuning.group_tiles, 1u);
+    EXPECT_EQ(l.arguments.ops.scale, 0);
+    for (const float* factor : l.arguments.ops.scale_device) EXPECT_EQ(factor, nullptr);
+    EXPECT_EQ(l.arguments.a.data, nullptr);
+    EXPECT_EQ(l.arguments.ops.beta, 1);
   }
 }
 
@@ -196,7 +186,7 @@ TEST(Plan, has_an_unpromoted_kernel_beside_each_that_cannot_hold_a_group) {
   int found = 0;
   for (int i = 0; i < table.count; ++i) {
     kernels::Fp8KernelId id = table.kernels[i].id;
-    if (!kernels::fp8_first_through_temporary(id)) continue;
+    if (!kernels::fp8_begins_in_temporary(id)) continue;
     if (id.scales == kernels::Scales::blocks) continue;  // of one K tile a group, always
     ++found;
     id.promoted = false;
@@ -255,7 +245,7 @@ TEST(Case, C38_a_row_stride_off_16_bytes_takes_other_loads_and_stores) {
   p.d.type = DType::f32;
   EXPECT_TRUE(planned(p).info().tma_load);
   EXPECT_FALSE(planned(p).info().tma_store);
-  EXPECT_EQ(run(p).params.d_ld, 1733);
+  EXPECT_EQ(run(p).arguments.d.row_stride, 1733);
 }
 
 // TMA cuts a store at the end of a row in units of 16 bytes: padding (or a neighbour's columns) would be
@@ -292,14 +282,13 @@ TEST(Case, C44_size_one_dimensions_have_any_stride) {
   p = small_problem();
   p.k = 1;
   p.a.layout = Layout::column_major;  // a column of elements: K has one
-  EXPECT_EQ(run(p).params.lda, 1);
+  EXPECT_EQ(run(p).arguments.a.row_stride, 1);
 }
 
-TEST(Case, C46_tensor_maps_are_aligned_inside_the_parameters) {
+TEST(Case, C46_tensor_maps_are_aligned_inside_what_holds_them) {
   static_assert(alignof(TensorMap) >= 64);
-  static_assert(offsetof(kernels::Fp8GemmParams, a_map) % 64 == 0);
-  static_assert(offsetof(kernels::Fp8GemmParams, b_map) % 64 == 0);
-  static_assert(offsetof(kernels::Fp8GemmParams, d_map) % 64 == 0);
+  static_assert(offsetof(blas::detail::PipelineParams, a_map) % 64 == 0);
+  static_assert(offsetof(blas::detail::PipelineParams, b_map) % 64 == 0);
   struct AfterEightBytes {
     uint64_t first;
     TensorMap map;
@@ -332,13 +321,11 @@ TEST(Case, C52_batch_strides_are_honoured_and_zero_broadcasts) {
   p.a.batch_stride = 0;
   p.b.batch_stride = 2 * 768 * 1024;
   const RecordedLaunch l = run(p);
-  EXPECT_EQ(l.params.a_batch_step, 0u);
-  EXPECT_EQ(l.params.b_batch_step, 1u);
-  EXPECT_EQ(decode_for_emulator(l.params.a_map).extent[2], 1u);
-  EXPECT_EQ(decode_for_emulator(l.params.b_map).extent[2], 4u);
-  EXPECT_EQ(decode_for_emulator(l.params.b_map).strides[1], 2u * 768 * 1024);
+  EXPECT_EQ(l.arguments.a.batch_stride, 0);
+  EXPECT_EQ(l.arguments.b.batches, 4);
+  EXPECT_EQ(l.arguments.b.batch_stride, 2 * 768 * 1024);
   p.a.batch_stride = 100;  // not a multiple of 16: other loads, same stride
-  EXPECT_EQ(run(p).params.a_batch_stride, 100);
+  EXPECT_EQ(run(p).arguments.a.batch_stride, 100);
   p.d.batch_stride = 0;
   EXPECT_EQ(can_plan(p), "batch_stride.d");
   p.d.ld = 4 * 768;  // batches side by side in one wide matrix
@@ -366,13 +353,13 @@ TEST(Plan, exchanges_the_operands_for_a_column_major_d) {
   EXPECT_EQ(plan.info().cluster, (Shape2{2, 1}));
   EXPECT_EQ(plan.info().raster, schedule::Raster::along_m);
   const RecordedLaunch l = run(plan);
-  EXPECT_EQ(l.params.m, 768u);
-  EXPECT_EQ(l.params.n, 512u);
-  EXPECT_EQ(l.params.a, fake_buffers().b);
-  EXPECT_EQ(l.params.tiles.cluster_n, 2u);
-  EXPECT_EQ(l.params.tiles.raster, schedule::Raster::along_n);
-  EXPECT_EQ(l.params.d_ld, 512);
-  EXPECT_EQ(l.params.c_ld, 512);
+  EXPECT_EQ(l.arguments.a.rows, 768);
+  EXPECT_EQ(l.arguments.b.columns, 512);
+  EXPECT_EQ(l.arguments.a.data, fake_buffers().b);
+  EXPECT_EQ(l.arguments.tiles.cluster_n, 2u);
+  EXPECT_EQ(l.arguments.tiles.raster, schedule::Raster::along_n);
+  EXPECT_EQ(l.arguments.d.row_stride, 512);
+  EXPECT_EQ(l.arguments.c.row_stride, 512);
 }
 
 TEST(Plan, names_exchanged_operands_as_the_caller_knows_them) {
@@ -403,16 +390,16 @@ TEST(Scales, of_rows_and_columns_change_places_with_the_operands) {
     const bool exchanged = layout == Layout::column_major;
     EXPECT_EQ(plan.info().exchanged, exchanged);
     EXPECT_EQ(plan.info().scale_mode, ScaleMode::per_row_column);
-    const auto& of_a = exchanged ? l.params.b_scales : l.params.a_scales;
-    const auto& of_b = exchanged ? l.params.a_scales : l.params.b_scales;
+    const auto& of_a = exchanged ? l.arguments.b_scales : l.arguments.a_scales;
+    const auto& of_b = exchanged ? l.arguments.a_scales : l.arguments.b_scales;
     EXPECT_EQ(of_a.data, scaled_buffers().scale_a);
     EXPECT_EQ(of_b.data, scaled_buffers().scale_b);
     EXPECT_EQ(of_a.line_stride, 1);
     EXPECT_EQ(of_b.line_stride, 1);
     EXPECT_EQ(of_a.batch_stride, 600);
     EXPECT_EQ(of_b.batch_stride, 768);
-    EXPECT_FALSE(l.params.block_scales);
-    for (const float* factor : l.params.scale_device) EXPECT_EQ(factor, nullptr);
+    EXPECT_FALSE(l.arguments.block_scales);
+    for (const float* factor : l.arguments.ops.scale_device) EXPECT_EQ(factor, nullptr);
   }
 }
 
@@ -423,14 +410,14 @@ TEST(Scales, of_blocks_are_packed_as_their_operands_come) {
   p.a.ld = p.b.ld = 1008;
   p.l = 2;
   const RecordedLaunch l = run(planned(p), scaled_buffers());
-  EXPECT_TRUE(l.params.block_scales);
-  EXPECT_EQ(l.params.a_scales.line_stride, 1);  // rows of A contiguous
-  EXPECT_EQ(l.params.a_scales.k_stride, 512);
-  EXPECT_EQ(l.params.a_scales.batch_stride, 512 * 8);
-  EXPECT_EQ(l.params.b_scales.line_stride, 8);  // K contiguous
-  EXPECT_EQ(l.params.b_scales.k_stride, 1);
-  EXPECT_EQ(l.params.b_scales.batch_stride, 6 * 8);
-  EXPECT_EQ(l.params.group_tiles, 1u);
+  EXPECT_TRUE(l.arguments.block_scales);
+  EXPECT_EQ(l.arguments.a_scales.line_stride, 1);  // rows of A contiguous
+  EXPECT_EQ(l.arguments.a_scales.k_stride, 512);
+  EXPECT_EQ(l.arguments.a_scales.batch_stride, 512 * 8);
+  EXPECT_EQ(l.arguments.b_scales.line_stride, 8);  // K contiguous
+  EXPECT_EQ(l.arguments.b_scales.k_stride, 1);
+  EXPECT_EQ(l.arguments.b_scales.batch_stride, 6 * 8);
+  EXPECT_EQ(l.arguments.tuning.group_tiles, 1u);
 }
 
 TEST(Scales, of_blocks_keep_the_operands_of_a_column_major_d_in_place) {
@@ -440,11 +427,11 @@ TEST(Scales, of_blocks_keep_the_operands_of_a_column_major_d_in_place) {
   const Plan plan = planned(p);
   const RecordedLaunch l = run(plan, scaled_buffers());
   EXPECT_FALSE(plan.info().exchanged);
-  EXPECT_FALSE(l.params.d_tma);
-  EXPECT_EQ(l.params.m, 512u);
-  EXPECT_EQ(l.params.d_ld, 1);
-  EXPECT_EQ(l.params.d_column_stride, 520);
-  EXPECT_EQ(l.params.a_scales.data, scaled_buffers().scale_a);
+  EXPECT_FALSE(l.arguments.ops.bulk);
+  EXPECT_EQ(l.arguments.a.rows, 512);
+  EXPECT_EQ(l.arguments.d.row_stride, 1);
+  EXPECT_EQ(l.arguments.d.column_stride, 520);
+  EXPECT_EQ(l.arguments.a_scales.data, scaled_buffers().scale_a);
 }
 
 TEST(Scales, take_the_kernels_that_are_built_for_them) {
@@ -474,7 +461,7 @@ TEST(Plan, updates_c_in_place) {
   p.beta = 1;
   Buffers buffers = fake_buffers();
   buffers.c = buffers.d;
-  EXPECT_EQ(run(planned(p), buffers).params.c, buffers.d);
+  EXPECT_EQ(run(planned(p), buffers).arguments.c.data, buffers.d);
 }
 
 TEST(Case, C94_the_multiprocessor_limit_is_honoured_and_clusters_that_do_not_fit_give_way) {
@@ -542,14 +529,11 @@ TEST(Case, C49_C50_addresses_around_2_to_the_31_elements_are_64_bit) {
       o.tile = Shape2{128, 128};
       o.cluster = Shape2{1, 1};
       const RecordedLaunch l = run(p, o);
-      const TensorMapSpec a = decode_for_emulator(l.params.a_map), d = decode_for_emulator(l.params.d_map);
-      EXPECT_EQ((a.extent[1] - 1) * a.strides[0], static_cast<uint64_t>((shape.rows - 1) * p.a.ld));
-      EXPECT_EQ(l.params.d_tma, p.n % 8 == 0);
-      if (l.params.d_tma) {
-        EXPECT_EQ((d.extent[1] - 1) * d.strides[0], static_cast<uint64_t>((shape.rows - 1) * p.d.ld * 2));
-      }
-      EXPECT_EQ(l.params.d_ld, p.d.ld);
-      EXPECT_EQ(l.params.tiles.clusters_total,
+      EXPECT_EQ(l.arguments.a.rows, shape.rows);
+      EXPECT_EQ(l.arguments.a.row_stride, p.a.ld);
+      EXPECT_EQ(l.arguments.ops.bulk, p.n % 8 == 0);
+      EXPECT_EQ(l.arguments.d.row_stride, p.d.ld);
+      EXPECT_EQ(l.arguments.tiles.clusters_total,
                 static_cast<uint64_t>((shape.rows + 127) / 128 * ((p.n + 127) / 128)));
     }
   }

@@ -8,7 +8,7 @@
 #include "tests/kernels/checks.h"
 #include "tests/kernels/emulated_machine.h"
 #include "tests/kernels/text.h"
-#include "tilewright/mainloop/fp8_gemm_params.h"
+#include "tilewright/pipeline/output_binding.h"
 
 namespace tilewright::testing {
 namespace {
@@ -49,16 +49,19 @@ void expect_counts(const GemmCase& c, const KernelTile& tile, bool promoted) {
   const CaseResult result = expect_passes(c, machine);
   const Statistics& did = machine.statistics();
   const int out_bytes = bits_of(c.problem.d.type) / 8;
-  const kernels::Fp8Plan plan = kernels::fp8_plan(tile.m, tile.n, out_bytes, promoted);
+  tiles::WgmmaTileShape shape{tile.m, tile.n, 128, tile.m >= 128 ? 256 : 128};
+  shape.interval = promoted ? 4 : 0;
+  const tiles::WgmmaTilePlan plan = tiles::wgmma_tile_plan(shape);
   const auto tiles = static_cast<uint64_t>(result.info.tiles);
   const auto k_tiles = static_cast<uint64_t>((c.problem.k + 127) / 128);
-  const auto warpgroups = static_cast<uint64_t>(plan.consumer_warpgroups);
-  // A fast accumulator of 64 x 256 takes the last K tile in two halves.
-  const bool halves = !promoted && plan.parts == 1 && plan.part_n == 256;
-  const uint64_t per_warpgroup = 4 * (static_cast<uint64_t>(plan.parts) * k_tiles + (halves ? 1 : 0));
+  const auto warpgroups = static_cast<uint64_t>(shape.threads / 128);
+  // A fast accumulator of 64 x 256 takes the last K tile in two halves, of which one is packed early.
+  const bool halves = !promoted && plan.parts() == 1 && plan.part_n == 256 && out_bytes < 4;
+  const uint64_t per_warpgroup = 4 * (static_cast<uint64_t>(plan.parts()) * k_tiles + (halves ? 1 : 0));
   EXPECT_EQ(did.count(Op::wgmma), tiles * warpgroups * per_warpgroup) << describe(c);
   EXPECT_EQ(did.count(Op::tma_load), 2 * tiles * k_tiles) << describe(c);
-  const auto slabs = static_cast<uint64_t>(tile.m / 16 * tile.n) / plan.slab_columns;
+  const auto slabs = static_cast<uint64_t>(tile.m / 16 * tile.n) /
+                     blas::detail::slab_plan(plan.part_n, static_cast<size_t>(out_bytes)).columns;
   EXPECT_EQ(did.count(Op::tma_store), result.info.tma_store ? tiles * slabs : 0) << describe(c);
   EXPECT_EQ(did.bytes_loaded, tiles * k_tiles * plan.stage_bytes) << describe(c);
   EXPECT_EQ(did.clusters * static_cast<uint64_t>(result.info.cluster.m * result.info.cluster.n),

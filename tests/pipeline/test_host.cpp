@@ -125,6 +125,29 @@ TEST(SuggestPipeline, names_the_rule_the_operand_and_the_nearest_legal_value) {
                Code::alignment_unfulfilled, {"A: batch stride"});
 }
 
+TEST(SuggestPipeline, refuses_a_tuning_with_the_nearest_legal_one) {
+  using Code = pipeline_error_code;
+  using Wide =
+      decltype(Size<128, 256, 128>() + Precision<e4m3, e4m3, float>() + BlockDim<256>() + MaxAlignment() +
+               WithPipeline() + EnableInputStreaming() + SM<900, arch_specific>() + Tunable<2, 1>());
+  const auto a = make_gmem_tensor<row_major>(static_cast<e4m3*>(static_cast<void*>(memory())), 128, 128, 128);
+  const auto b = make_gmem_tensor<col_major>(static_cast<e4m3*>(static_cast<void*>(memory())), 128, 256, 128);
+  const auto error = [&](const Tuning& tuning) { return suggest_pipeline<Wide>(a, b, tuning).error(); };
+  expect_error(error({.cluster_m = 4}), Code::invalid_tuning, {"4 x 1", "up to 2 x 1"});
+  expect_error(error({.cluster_n = 2}), Code::invalid_tuning, {"1 x 2", "up to 2 x 1"});
+  expect_error(error({.cluster_m = 0}), Code::invalid_tuning, {"0 x 1"});
+  expect_error(error({.stages = 1}), Code::invalid_tuning,
+               {"1 stages of 49152 bytes", "nearest legal number is 2"});
+  expect_error(error({.stages = 5}), Code::invalid_tuning, {"5 stages", "nearest legal number is 4"});
+  expect_error(error({.stages = 4, .scratch = 60000}), Code::invalid_tuning, {"60000 of scratch", "is 3"});
+  expect_error(error({.group_tiles = 2}), Code::invalid_tuning, {"2 K tiles", "nearest legal number is 1"});
+  const auto tuned = suggest_pipeline<Wide>(a, b, Tuning{.cluster_m = 2, .stages = 3});
+  ASSERT_TRUE(tuned);
+  EXPECT_EQ(tuned->get_device_handle().stages(), 3u);
+  EXPECT_EQ(tuned->get_cluster_dim(), (Extent3{2, 1, 1}));
+  EXPECT_EQ(tuned->launch_config({2, 1, 1}).shared_bytes, 3u * (49152 + 16));
+}
+
 TEST(SuggestPipeline, has_a_text_for_every_code) {
   for (int code = 0; code <= static_cast<int>(pipeline_error_code::cuda); ++code) {
     EXPECT_STRNE(pipeline_error_string(static_cast<pipeline_error_code>(code)), "unknown");

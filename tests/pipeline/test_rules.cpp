@@ -78,6 +78,17 @@ const std::map<std::string, Flip>& flips() {
          f.require_multicast = true;
          f.cluster_m = 3;
        }},
+      {"wgmma.tunable", [](Facts& f) { f.tunable = f.has_cluster = true; }},
+      {"wgmma.copied_input",
+       [](Facts& f) {
+         f.input_streaming = false;
+         f.copied_input = true;
+         f.cluster_m = 2;
+       }},
+      {"wgmma.scaled_promotion", [](Facts& f) { f.scaled_promotion = true; }},
+      {"tcgen05.wgmma_only", [](Facts& f) { f.tunable = true; }},
+      {"mma_sync.wgmma_only", [](Facts& f) { f.copied_input = true; }},
+      {"simt.wgmma_only", [](Facts& f) { f.scaled_promotion = true; }},
       {"tcgen05.pipeline", [](Facts& f) { f.with_pipeline = false; }},
       {"tcgen05.streaming", [](Facts& f) { f.input_streaming = false; }},
       {"tcgen05.arch", [](Facts& f) { f.sm = 900; }},

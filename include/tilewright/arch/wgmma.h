@@ -105,6 +105,12 @@ TILEWRIGHT_HOST_DEVICE constexpr uint64_t advance_descriptor(uint64_t descriptor
   return (descriptor & 0xFFFFFFFF00000000u) |
          static_cast<uint32_t>(static_cast<uint32_t>(descriptor) + (bytes >> 4));
 }
+/// The same by `count` times `bytes`: one multiplication where `bytes` is known and `count` is not.
+TILEWRIGHT_HOST_DEVICE constexpr uint64_t advance_descriptor(uint64_t descriptor, uint32_t bytes,
+                                                             uint32_t count) {
+  return (descriptor & 0xFFFFFFFF00000000u) |
+         static_cast<uint32_t>(static_cast<uint32_t>(descriptor) + count * (bytes >> 4));
+}
 
 /// D = A B (+ D when `accumulate`) with both operands in shared memory. PTX `wgmma.mma_async.sync.aligned`
 /// (9.7.15.5.2).

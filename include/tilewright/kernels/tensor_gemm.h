@@ -1,10 +1,9 @@
-// The whole-grid kernels of 16-bit, TF32, FP64, integer and complex products: users of the pipeline API.
+// The whole-grid kernels of FP8, 16-bit, TF32, FP64, integer and complex products: users of the pipeline API.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
-#include "tilewright/arch/grid_dependency.h"
 #include "tilewright/blas.h"
 
 namespace tilewright {
@@ -68,8 +67,6 @@ template <class Pipeline, class Epilogue>
 TILEWRIGHT_GLOBAL void TILEWRIGHT_LAUNCH_BOUNDS(Pipeline::max_threads_per_block)
     tensor_gemm(const schedule::TileSchedule tiles, const TILEWRIGHT_GRID_CONSTANT Pipeline pipeline,
                 const TILEWRIGHT_GRID_CONSTANT Epilogue epilogue) {
-  arch::launch_dependents();
-  arch::grid_dependency_wait();
   pipeline.run(tiles, epilogue);
 }
 

@@ -12,6 +12,7 @@
 #include "tilewright/arch/mbarrier.h"
 #include "tilewright/arch/shared.h"
 #include "tilewright/config.h"
+#include "tilewright/schedule/tile_schedule.h"
 
 namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
@@ -64,19 +65,35 @@ struct Ring {
   }
 };
 
+/// The CTAs of a cluster that share operands: m along M times n along N. Ranks run M fastest.
+template <uint32_t M, uint32_t N>
+struct StaticCluster {
+  static constexpr uint32_t m = M, n = N;
+  static constexpr uint32_t mask_of_row = schedule::cluster_row_mask(M, N);
+  TILEWRIGHT_DEVICE static constexpr uint32_t place_m(uint32_t rank) { return rank % M; }
+  TILEWRIGHT_DEVICE static constexpr uint32_t place_n(uint32_t rank) { return rank / M; }
+};
+/// The same with extents that a launch chooses, powers of two.
+struct LaunchedCluster {
+  uint32_t m, n, log2_m, mask_of_row;
+  TILEWRIGHT_DEVICE uint32_t place_m(uint32_t rank) const { return rank & (m - 1); }
+  TILEWRIGHT_DEVICE uint32_t place_n(uint32_t rank) const { return rank >> log2_m; }
+};
+
 /// How one lane of a consumer warp takes part in releasing stages: lane i tells CTA i of the cluster, if that
 /// CTA writes into this one.
 struct Releaser {
   uint32_t empty;  // cluster address of the first empty barrier of the CTA this lane tells
   bool active;
 
-  TILEWRIGHT_DEVICE Releaser(const Ring& ring, uint32_t cluster_m, uint32_t cluster_n) {
+  template <class Cluster>
+  TILEWRIGHT_DEVICE Releaser(const Ring& ring, const Cluster& cluster) {
     const uint32_t lane = arch::lane_index();
     const uint32_t rank = arch::cluster_rank();
-    const uint32_t size = cluster_m * cluster_n;
+    const uint32_t size = cluster.m * cluster.n;
     const uint32_t target = lane < size ? lane : rank;
-    active =
-        lane < size && (target % cluster_m == rank % cluster_m || target / cluster_m == rank / cluster_m);
+    active = lane < size && (cluster.place_m(target) == cluster.place_m(rank) ||
+                             cluster.place_n(target) == cluster.place_n(rank));
     empty = arch::map_shared(ring.empty, target);
   }
 

@@ -34,6 +34,7 @@ struct SimtTileConfig {
   static constexpr uint32_t kStages = static_cast<uint32_t>(StageCount);
   static constexpr uint32_t kConsumerWarps = static_cast<uint32_t>(TileShape.threads) / 32;
   static constexpr uint32_t kClusterM = 1, kClusterN = 1;
+  static constexpr bool kTunable = false;
   static constexpr bool kMulticast = false, kReallocates = false;
   /// Arrivals that free a stage.
   static constexpr uint32_t kEmptyArrivals = kConsumerWarps;

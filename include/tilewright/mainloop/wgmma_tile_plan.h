@@ -29,6 +29,9 @@ struct WgmmaTileShape {
   int splits = 1;
   /// Matrices B that A is multiplied with: a product of each.
   int products = 1;
+  bool tunable = false;  // cluster (up to cluster_m x cluster_n), stages and groups: numbers of the launch
+  bool copied = false;   // operands pass through registers: any alignment
+  bool scaled = false;   // sums of a K tile are multiplied with scales of rows and of columns when promoted
 
   /// Elements of a row of an operand in a stage.
   constexpr int stage_k() const { return k * splits; }
@@ -44,7 +47,17 @@ struct WgmmaTilePlan {
   int register_limit = 0;          // for them, in a block of so many threads
   int shared_register_limit = 0;   // the same where registers are not reallocated between the roles
   uint32_t stage_bytes = 0;        // A tile and B tile, filled up to a multiple of 1024
-  int max_depth = 0;               // stages that fit, barriers included; at most kMaxTileDepth
+  uint32_t scale_bytes = 0;  // beside a stage: FP32 scales of its rows, then of up to 4 blocks of columns
+  int max_depth = 0;         // stages that fit, barriers included; at most kMaxTileDepth
+
+  /// Shared memory of so many stages.
+  constexpr uint32_t ring_bytes(uint32_t stages) const {
+    return stages * (stage_bytes + kStageBarrierBytes + scale_bytes);
+  }
+  /// The same, and where aligned memory begins behind it.
+  constexpr uint32_t ring_end(uint32_t stages) const {
+    return (ring_bytes(stages) + kStageAlignment - 1) / kStageAlignment * kStageAlignment;
+  }
 
   int products = 1;  // of the tile
   constexpr int parts_of_product() const { return parts_m * parts_n; }
@@ -75,6 +88,15 @@ constexpr bool is_part_n(int n, bool integer) {
 
 }  // namespace detail
 
+/// Columns of B that share a scale of a scaled tile.
+inline constexpr int kScaleColumns = 128;
+/// FP32 scales of an operand: that of line i (a row of A, kScaleColumns columns of B) and K tile j of a batch
+/// is data[batch * batch_stride + i * line_stride + j * k_stride].
+struct ScaleLines {
+  const float* data = nullptr;
+  int64_t line_stride = 0, k_stride = 0, batch_stride = 0;
+};
+
 /// Whole tiles only: m and n multiples of the granularities, k of 32 bytes.
 constexpr WgmmaTilePlan wgmma_tile_plan(const WgmmaTileShape& s) {
   WgmmaTilePlan p;
@@ -83,7 +105,8 @@ constexpr WgmmaTilePlan wgmma_tile_plan(const WgmmaTileShape& s) {
   p.products = s.products;
   const int bytes = s.m * s.stage_k() * s.bytes_a + s.products * s.n * s.stage_k() * s.bytes_b;
   p.stage_bytes = static_cast<uint32_t>((bytes + kStageAlignment - 1) / kStageAlignment * kStageAlignment);
-  const uint32_t fit = kTileSharedLimit / (p.stage_bytes + kStageBarrierBytes);
+  if (s.scaled) p.scale_bytes = static_cast<uint32_t>(4 * s.m + 16);
+  const uint32_t fit = kTileSharedLimit / p.ring_bytes(1);
   p.max_depth = fit < kMaxTileDepth ? static_cast<int>(fit) : kMaxTileDepth;
   p.mmas = s.k * s.bytes_a / 32;
 
@@ -112,6 +135,23 @@ constexpr bool wgmma_interval_fits(const WgmmaTilePlan& p, int interval) {
   if (interval == 0 || p.mmas == 0) return true;
   if (interval <= p.mmas) return p.mmas % interval == 0;
   return interval % p.mmas == 0 && p.parts() == 1;
+}
+
+/// Whether a tile can be tuned by the launch: one copy brings what a block loads of an operand, K tiles are
+/// 128 bytes.
+constexpr bool wgmma_tunable_fits(const WgmmaTileShape& s) {
+  const auto is_extent = [](int blocks) { return (blocks & (blocks - 1)) == 0; };
+  return s.k * s.bytes_a == 128 && s.splits == 1 && s.products == 1 && !s.mn_major_a && !s.mn_major_b &&
+         s.threads <= 256 && s.m <= 256 && s.n <= 256 && is_extent(s.cluster_m) && is_extent(s.cluster_n) &&
+         s.m % (8 * s.cluster_n) == 0 && s.n % (8 * s.cluster_m) == 0;
+}
+
+/// Whether the first group of a promoted sum goes through the temporary (mainloop/wgmma_tile.h). Then no
+/// group spans K tiles; a tunable tile that is not a large one is rather free in that.
+constexpr bool wgmma_begins_in_temporary(const WgmmaTileShape& s) {
+  const WgmmaTilePlan p = wgmma_tile_plan(s);
+  return s.interval == p.mmas && p.parts() == 2 && !s.half_accumulator && !s.integer &&
+         (!s.tunable || s.m * s.n == 128 * 256);
 }
 
 }  // namespace tilewright::tiles

@@ -108,6 +108,21 @@ class Accumulator {
     visit_part(Part, f);
   }
 
+  /// to = elements First, First + 1, ... of this thread, those that do not exist in the product included. One
+  /// reading operation are all of them, in pieces of one size and in their order.
+  template <int First, int Count>
+  TILEWRIGHT_DEVICE void get_elements(Value (&to)[Count]) {
+    static_assert(First % Count == 0 && First + Count <= kSize);
+    if constexpr (First == 0) {
+      begin_read();
+    } else {
+      state_.read_part(First / Count);
+    }
+    TILEWRIGHT_UNROLL
+    for (int i = 0; i < Count; ++i)
+      to[i] = held_.template element<Value>((First + i) / kPartSize, (First + i) % kPartSize);
+  }
+
   /// out = result.
   template <AnyTile Out>
   TILEWRIGHT_DEVICE void partition_and_store(const Out& out) {

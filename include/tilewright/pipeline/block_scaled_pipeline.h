@@ -27,7 +27,7 @@ class DevicePipeline<D, Depth, Tag, path::tcgen05> {
 
   static constexpr int depth = Depth;
   static constexpr uint32_t products = 1;
-  static constexpr bool uses_cluster = true;
+  static constexpr bool uses_cluster = true, is_tunable = false;
   /// The scales of B go to both blocks; of the elements each block loads what it multiplies.
   static constexpr bool uses_multicast = true, uses_multicast_a = false, uses_multicast_b = false;
   static constexpr uint32_t max_threads_per_block = kernels::block_scaled_threads;

@@ -59,10 +59,23 @@ requires(!facts_of_v<D>.is_split()) struct PathPlan<D, path::wgmma> {
   using Loop = WgmmaTileLoop<
       mainloop::WgmmaTileConfig<canonical_t<typename D::a_value_type>, canonical_t<typename D::b_value_type>,
                                 WgmmaRegister<typename D::c_value_type>, facts_of_v<D>.wgmma_shape(), Depth>>;
-  using Params = detail::PipelineParams;
+  using Params =
+      std::conditional_t<facts_of_v<D>.is_wgmma_only(), detail::TunedPipelineParams, detail::PipelineParams>;
   using Operands = GivenOperands;
 
-  static void describe(const detail::OperandView&, const detail::OperandView&, Params&) {}
+  static void describe([[maybe_unused]] const detail::OperandView& a,
+                       [[maybe_unused]] const detail::OperandView& b, [[maybe_unused]] Params& p) {
+    if constexpr (facts_of_v<D>.copied_input) {
+      constexpr int kBytes = facts_of_v<D>.stage_bytes_a();
+      p.k_bytes = static_cast<uint32_t>(kBytes * a.columns);
+      p.a = static_cast<const uint8_t*>(a.data);
+      p.b = static_cast<const uint8_t*>(b.data);
+      p.a_ld = kBytes * a.row_stride;
+      p.b_ld = kBytes * b.column_stride;
+      p.a_batch_stride = p.a_batch_step != 0 ? kBytes * a.batch_stride : 0;
+      p.b_batch_stride = p.b_batch_step != 0 ? kBytes * b.batch_stride : 0;
+    }
+  }
 };
 
 /// FP32 on tensor cores: what TMA brings was split into shorter numbers before.

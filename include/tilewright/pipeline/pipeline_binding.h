@@ -10,7 +10,19 @@
 #include "tilewright/pipeline/pipeline_error.h"
 #include "tilewright/pipeline/pipeline_params.h"
 
-namespace tilewright::blas::detail {
+namespace tilewright::blas {
+
+/// What a pipeline with Tunable is told when it is made.
+struct Tuning {
+  uint32_t cluster_m = 1, cluster_n = 1;  // blocks, powers of two
+  uint32_t stages = 0;                    // 2 or more; 0: as many as fit beside the scratch
+  uint32_t scratch = 0;                   // bytes of shared memory of the epilogue
+  /// K tiles of a promotion group. Where parts share the temporary, 1 or, unless the tile is a large one
+  /// (tiles::wgmma_begins_in_temporary), at least those of the product.
+  uint32_t group_tiles = 1;
+};
+
+namespace detail {
 
 /// A or B as it was given: a matrix, or a batch of them.
 struct OperandView {
@@ -33,6 +45,10 @@ struct OperandRules {
 
   constexpr int element_bytes() const { return bytes_of(element) * (is_complex ? 2 : 1); }
 };
+
+/// Checks a tuning of a tile whose shape names the largest cluster, sets the tuned one in it and fills in
+/// `params`. Errors: invalid_tuning.
+pipeline_status tune(const Tuning& tuning, tiles::WgmmaTileShape& shape, TunedPipelineParams& params);
 
 using EncodeFunction = Expected<TensorMap> (*)(const TensorMapSpec&);
 
@@ -96,4 +112,5 @@ struct OperandTraits<T> {
   static constexpr bool fits(arrangement) { return true; }
 };
 
-}  // namespace tilewright::blas::detail
+}  // namespace detail
+}  // namespace tilewright::blas

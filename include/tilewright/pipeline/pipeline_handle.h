@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tilewright/arch/grid_dependency.h"
 #include "tilewright/config.h"
 #include "tilewright/pipeline/descriptor.h"
 #include "tilewright/pipeline/path_plan.h"
@@ -53,6 +54,8 @@ class DevicePipeline {
   /// would leave less than whole swizzle patterns, or among a number of blocks that is no power of two, is
   /// loaded by each block for itself.
   static constexpr bool uses_cluster = uses_blocks_per_cluster_v<D>;
+  /// Cluster, stages and the K tiles of a promotion group are numbers of the pipeline (Pipeline::tune).
+  static constexpr bool is_tunable = Config::kTunable;
   static constexpr bool uses_multicast = Config::kMulticast;
   static constexpr bool uses_multicast_a = Config::kLayoutA.shares > 1;
   static constexpr bool uses_multicast_b = Config::kLayoutB.shares > 1;
@@ -75,16 +78,18 @@ class DevicePipeline {
                 "a reusable_accumulator cannot add products of SplitInto<f16>, whose scales differ from tile "
                 "to tile: use SplitInto<tf32>, or execute(functor) with internal_accumulator");
 
-  /// Bytes of shared memory that get_tile() takes: the stages and their barriers.
-  static TILEWRIGHT_HOST_DEVICE constexpr uint32_t buffer_size() {
-    return static_cast<uint32_t>(Depth) * (Config::kPlan.stage_bytes + tiles::kStageBarrierBytes);
+  /// Bytes of shared memory that get_tile() takes: the stages and their barriers. `stages`: of a tunable
+  /// pipeline.
+  static TILEWRIGHT_HOST_DEVICE constexpr uint32_t buffer_size(uint32_t stages = Depth) {
+    return stages * (Config::kPlan.stage_bytes + tiles::kStageBarrierBytes + scale_bytes());
   }
   static TILEWRIGHT_HOST_DEVICE constexpr uint32_t buffer_alignment() { return tiles::kStageAlignment; }
   static constexpr Extent3 get_block_dim() { return {max_threads_per_block, 1, 1}; }
   /// Blocks of a cluster: (M, N, 1), so that blockIdx.x % M is a block's place along M.
-  static constexpr Extent3 get_cluster_dim() {
+  static constexpr Extent3 get_cluster_dim() requires(!is_tunable) {
     return {blocks_per_cluster_of_v_m<D>, blocks_per_cluster_of_v_n<D>, 1};
   }
+  Extent3 get_cluster_dim() const requires(is_tunable) { return {params_.cluster_m, params_.cluster_n, 1}; }
 
   /// The block's pipeline, pointed at the tile (row, column) of C. `shared`: buffer_size() bytes of shared
   /// memory aligned to buffer_alignment(). All threads of the block, once in a kernel: the barriers in
@@ -107,11 +112,15 @@ class DevicePipeline {
   }
 
   /// get_tile and TilePipeline::run: the whole work of a block. `shared`: as for get_tile, with the
-  /// epilogue's scratch from scratch_offset() on. All threads of all blocks.
+  /// epilogue's scratch from scratch_offset() on. All threads of all blocks. Between the two it lets
+  /// dependent launches begin and waits for the one it depends on (arch/grid_dependency.h), if the launch
+  /// asked for that.
   template <class Schedule, class Epilogue>
   TILEWRIGHT_DEVICE void run(std::byte* shared, const Schedule& schedule, const Epilogue& epilogue) const {
     tile_type tile(*this, shared, Coord{}, Coord{});
-    tile.run(schedule, epilogue, shared + scratch_offset());
+    arch::launch_dependents();
+    arch::grid_dependency_wait();
+    tile.run(schedule, epilogue, shared + scratch_offset(stages()));
   }
   /// The same at the start of the block's dynamic shared memory.
   template <class Schedule, class Epilogue>
@@ -119,8 +128,23 @@ class DevicePipeline {
     run(arch::dynamic_shared_memory(), schedule, epilogue);
   }
   /// Where the scratch of an epilogue begins: aligned like the buffer.
-  static TILEWRIGHT_HOST_DEVICE constexpr uint32_t scratch_offset() {
-    return (buffer_size() + buffer_alignment() - 1) / buffer_alignment() * buffer_alignment();
+  static TILEWRIGHT_HOST_DEVICE constexpr uint32_t scratch_offset(uint32_t stages = Depth) {
+    return (buffer_size(stages) + buffer_alignment() - 1) / buffer_alignment() * buffer_alignment();
+  }
+
+  TILEWRIGHT_HOST_DEVICE uint32_t stages() const {
+    if constexpr (is_tunable) return params_.stages;
+    return static_cast<uint32_t>(Depth);
+  }
+  /// Whether the block has others in its cluster.
+  TILEWRIGHT_HOST_DEVICE bool in_cluster() const {
+    if constexpr (is_tunable) return params_.cluster_m * params_.cluster_n > 1;
+    return uses_cluster;
+  }
+  /// Number of a block's cluster along the grid's x, or how many there are.
+  TILEWRIGHT_DEVICE uint32_t clusters_of(uint32_t blocks) const {
+    if constexpr (is_tunable) return blocks >> params_.log2_cluster_m;
+    return blocks / Config::kClusterM;
   }
 
   /// Extents of the product.
@@ -132,6 +156,11 @@ class DevicePipeline {
   }
 
  private:
+  static TILEWRIGHT_HOST_DEVICE constexpr uint32_t scale_bytes() {
+    if constexpr (facts_of_v<D>.scaled_promotion) return Config::kPlan.scale_bytes;
+    return 0;
+  }
+
   template <class Handle>
   friend class TilePipeline;
   template <class Handle>
@@ -139,13 +168,20 @@ class DevicePipeline {
 
   /// Host: points the handle at A and B. Errors: as bind_operands; the handle is then as it was.
   pipeline_status bind(const detail::OperandView& a, const detail::OperandView& b, Operands& owned,
-                       void* stream) {
+                       void* stream, [[maybe_unused]] const Tuning& tuning = {}) {
     const Facts& f = facts_of_v<D>;
-    const detail::OperandRules rules_a{
-        "A", f.a, f.a_arrangement, f.a_alignment, Config::kLayoutA, Loop::kBulkA, f.is_complex};
-    const detail::OperandRules rules_b{
-        "B", f.b, f.b_arrangement, f.b_alignment, Config::kLayoutB, Loop::kBulkB, f.is_complex};
+    detail::OperandRules rules_a{"A",          f.a,         f.a_arrangement, f.a_alignment, Config::kLayoutA,
+                                 Loop::kBulkA, f.is_complex};
+    detail::OperandRules rules_b{"B",          f.b,         f.b_arrangement, f.b_alignment, Config::kLayoutB,
+                                 Loop::kBulkB, f.is_complex};
     typename Plan::Params params;
+    if constexpr (is_tunable) {
+      tiles::WgmmaTileShape shape = f.wgmma_shape();
+      const pipeline_status tuned = detail::tune(tuning, shape, params);
+      if (!tuned) return tuned;
+      rules_a.layout = tiles::wgmma_layout_a(shape);
+      rules_b.layout = tiles::wgmma_layout_b(shape);
+    }
     if constexpr (Operands::kOwns) {
       const pipeline_status checked = detail::check_operands(a, rules_a, b, rules_b);
       if (!checked) return checked;
@@ -162,8 +198,17 @@ class DevicePipeline {
       if (!status) return status;
     }
     Plan::describe(a, b, params);
+    if constexpr (facts_of_v<D>.scaled_promotion) {
+      params.a_scales = params_.a_scales;
+      params.b_scales = params_.b_scales;
+    }
     params_ = params;
     return {};
+  }
+
+  void set_scales(const tiles::ScaleLines& a, const tiles::ScaleLines& b) {
+    params_.a_scales = a;
+    params_.b_scales = b;
   }
 
   /// Host: the second matrix B, after bind. Errors: as bind_second_operand.

@@ -84,16 +84,14 @@ class SlabStore {
     arch::fence_proxy_async_shared();
     arch::sync_warp();
     if (leader) {
-      const uint32_t warp = arch::linear_thread_index() / 32;
+      const uint32_t warp = Held::thread() / 32;
       const uint32_t row =
           tile.m * static_cast<uint32_t>(size_of_v_m<D>) + Config::part_row(warp / 4, Part) + 16 * (warp % 4);
       const uint32_t column = tile.n * static_cast<uint32_t>(size_of_v_n<D>) +
                               Config::part_column(warp / 4, Part) + Slab * kPlan.columns;
-      // A store must not begin outside: what lies there does not exist.
-      if (row < target.rows && column < target.columns) {
-        arch::tma_store_3d(&target.map, buffer, static_cast<int32_t>(column), static_cast<int32_t>(row),
-                           static_cast<int32_t>(tile.batch));
-      }
+      // What lies outside of C is left out.
+      arch::tma_store_3d(&target.map, buffer, static_cast<int32_t>(column), static_cast<int32_t>(row),
+                         static_cast<int32_t>(tile.batch));
       arch::tma_commit();
     }
     buffer_ ^= 1;
@@ -112,12 +110,13 @@ class SlabStore {
     uint32_t lane = arch::lane_index();
     arch::fence_operand(lane);  // offsets are worked out here, not kept around the K loop
     if constexpr (sizeof(T) == 2) {
+      uint32_t first = lane % 16 * kPlan.width + lane / 16 * 16;
+      first ^= (first >> 3) & kMask;
       TILEWRIGHT_UNROLL
       for (uint32_t strip = 0; strip < kPlan.columns / 16; ++strip) {
         const uint32_t i = First + 4 * strip;
         const uint32_t matrices[4] = {packed[i], packed[i + 1], packed[i + 2], packed[i + 3]};
-        const uint32_t at = lane % 16 * kPlan.width + strip * 32 + lane / 16 * 16;
-        arch::stmatrix_x4(buffer + (at ^ ((at >> 3) & kMask)), matrices);
+        arch::stmatrix_x4(buffer + (first ^ strip * 32), matrices);
       }
     } else if constexpr (sizeof(T) == 1) {
       TILEWRIGHT_UNROLL
@@ -143,18 +142,23 @@ class SlabStore {
   uint32_t buffer_ = 0;  // which of them the next slab uses
 };
 
-/// Fills in the target of a row-major C. Errors: alignment_unfulfilled where TMA cannot address it.
-template <class D, class T, int Rank, int64_t Ld>
-pipeline_status bind_slabs(const Tensor<T, row_major, Rank, Ld>& c, SlabTarget& target) {
+/// Fills in the target of a row-major C with elements of T. Errors: alignment_unfulfilled where TMA cannot
+/// address it.
+template <class D, class T>
+pipeline_status bind_slabs(const detail::OperandView& c, SlabTarget& target) {
 #if defined(TILEWRIGHT_EMULATE)
   const detail::EncodeFunction encode = encode_for_emulator;
 #else
   const detail::EncodeFunction encode = encode_for_gpu;
 #endif
-  target.rows = static_cast<uint32_t>(c.rows());
-  target.columns = static_cast<uint32_t>(c.columns());
-  return detail::bind_output(detail::operand_view(c), element_of_v<T>, slab_plan_of<D, T>(), encode,
-                             target.map);
+  target.rows = static_cast<uint32_t>(c.rows);
+  target.columns = static_cast<uint32_t>(c.columns);
+  return detail::bind_output(c, element_of_v<T>, slab_plan_of<D, T>(), encode, target.map);
+}
+
+template <class D, class T, int Rank, int64_t Ld>
+pipeline_status bind_slabs(const Tensor<T, row_major, Rank, Ld>& c, SlabTarget& target) {
+  return bind_slabs<D, T>(detail::operand_view(c), target);
 }
 
 }  // namespace impl

@@ -25,10 +25,10 @@ struct SplitTileLoop : Base {
   template <class Shadow>
   TILEWRIGHT_DEVICE static void multiply(Held& held, const detail::SplitPipelineParams& p, uint32_t stages,
                                          const mainloop::Ring& ring, mainloop::RingPosition& at, Coord a,
-                                         Coord b, bool accumulate, Shadow& shadow) {
-    Base::multiply(held, p, stages, ring, at, a, b, accumulate, shadow);
-    if (Scaled && p.k_tiles != 0) undo_scales(held, p, a, b);
-    if (p.k_tiles != 0 && *p.any != 0) add_special(held, p, a, b);
+                                         Coord b, uint32_t k_tiles, bool accumulate, Shadow& shadow) {
+    Base::multiply(held, p, stages, ring, at, a, b, k_tiles, accumulate, shadow);
+    if (Scaled && k_tiles != 0) undo_scales(held, p, a, b);
+    if (k_tiles != 0 && *p.any != 0) add_special(held, p, a, b);
   }
 
  private:

@@ -19,13 +19,22 @@ inline namespace TILEWRIGHT_MODE {
 ///   store<Piece>(schedule::TileCoord)        Piece = 0, 1, ... pieces - 1, each once and in this order; the
 ///                                            tile that was packed
 ///   finish()                                 after the last store: nothing may still read the block's memory
-/// and, for promoted tiles, may have
-///   pack_part<Part>(Accumulator&, schedule::TileCoord)   pack() for one part of the accumulator
-///                                            (for_each_result_of_part): parts are packed in their order,
-///                                            each while the MMAs of the next one run
+/// and may have
+///   begin(schedule::TileCoord)               the first MMAs of the tile run: loads what pack() will need
+///   begin_empty()                            in its place where nothing is multiplied
+///   pack_part<Part>(Accumulator&, schedule::TileCoord)   of promoted tiles, pack() for one part of the
+///                                            accumulator (for_each_result_of_part): parts are packed in
+///                                            their order, each while the MMAs of the next one run
+///   pack_piece<Piece, Count>(Accumulator&, schedule::TileCoord)   instead of it, and of every tile: pack()
+///   for
+///                                            the Piece-th of Count equal pieces of the thread's elements
+///   packs_early()                            whether the latter is wanted; otherwise pack() is called
+///   packed(tile)                             tile() is packed: what will not wait for store() is stored
 ///   forget<First, End>()                     these pieces are stored: arch::undefine() what kept them, so
 ///                                            that the compiler keeps nothing of it beside the next tile
-/// All computing threads make each of these calls.
+/// All computing threads make each of these calls. The epilogue itself may have
+///   needs_product()                          any thread: otherwise A and B are not read, and all results are
+///                                            zeros
 template <class Epilogue, class Accumulator>
 concept TwoPhaseEpilogue = requires(const Epilogue& epilogue, std::byte* scratch) {
   epilogue.template bind<Accumulator>(scratch);
@@ -43,8 +52,7 @@ TILEWRIGHT_DEVICE uint32_t cluster_count(const Schedule& schedule) {
 }
 
 /// Stores the packed results of one tile while MMAs of the next run. What the registers have no room for
-/// beside the next accumulators is stored before: the first pieces. Promoted tiles rather have a
-/// PromotedShadow.
+/// beside the next accumulators is stored before: the first pieces. Many tiles rather have a TileShadow.
 template <class Bound, class Config>
 class StoreShadow {
  public:
@@ -54,7 +62,12 @@ class StoreShadow {
   /// The main loop: MMAs of the kt-th K tile run. Pieces are spread: staging them competes with the MMAs for
   /// shared memory.
   TILEWRIGHT_DEVICE void run(uint32_t kt) { run_piece<kFirstDeferred>(kt); }
-  TILEWRIGHT_DEVICE void first_group() { store_rest(); }
+  template <int Part>
+  TILEWRIGHT_DEVICE void first_group() {
+    if constexpr (Part == 0) store_rest();
+  }
+  TILEWRIGHT_DEVICE void begin() {}
+  TILEWRIGHT_DEVICE void begin_empty() {}
   /// After pack().
   TILEWRIGHT_DEVICE void packed(schedule::TileCoord tile) {
     tile_ = tile;

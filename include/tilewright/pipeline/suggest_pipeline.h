@@ -42,7 +42,10 @@ class Pipeline {
   static constexpr uint32_t buffer_alignment() { return Handle::buffer_alignment(); }
   /// The block to launch, the threads that bring operands included.
   static constexpr Extent3 get_block_dim() { return Handle::get_block_dim(); }
-  static constexpr Extent3 get_cluster_dim() { return Handle::get_cluster_dim(); }
+  static constexpr Extent3 get_cluster_dim() requires(!Handle::is_tunable) {
+    return Handle::get_cluster_dim();
+  }
+  Extent3 get_cluster_dim() const requires(Handle::is_tunable) { return handle_.get_cluster_dim(); }
   /// Tiles of the product along M and N, of a block each.
   Extent3 get_tile_count() const {
     constexpr auto kRows = static_cast<uint32_t>(Handle::block_shape.rows),
@@ -79,6 +82,7 @@ class Pipeline {
     config.block = get_block_dim();
     config.cluster = get_cluster_dim();
     config.shared_bytes = buffer_size() + scratch;
+    if constexpr (Handle::is_tunable) config.shared_bytes = Handle::buffer_size(handle_.stages()) + scratch;
     config.stream = stream;
     config.name = name;
     return config;
@@ -91,8 +95,8 @@ class Pipeline {
                                        uint32_t strip = 8) const {
     const Extent3 tiles = get_tile_count();
     if (tiles.x == 0 || tiles.y == 0 || batches == 0) return {};
-    return schedule::TileSchedule::make(tiles.x, tiles.y, batches, blocks_per_cluster_of_v_m<descriptor>,
-                                        blocks_per_cluster_of_v_n<descriptor>, raster, strip);
+    const Extent3 cluster = get_cluster_dim();
+    return schedule::TileSchedule::make(tiles.x, tiles.y, batches, cluster.x, cluster.y, raster, strip);
   }
 
   /// The same in the order that the library's planner would take (suggest_schedule.h).
@@ -119,7 +123,7 @@ class Pipeline {
                                                  uint32_t clusters = 0, const char* name = "kernel") const {
     const Extent3 cluster = get_cluster_dim();
     arch::LaunchConfig config = launch_config({cluster.x, cluster.y, 1}, 0, stream, name);
-    if (scratch != 0) config.shared_bytes = Handle::scratch_offset() + scratch;
+    if (scratch != 0) config.shared_bytes = scratch_offset() + scratch;
     const Expected<int> resident = arch::max_active_clusters(kernel, config);
     if (!resident) return resident.error();
     uint32_t count = tiles.clusters_total;
@@ -159,6 +163,21 @@ class Pipeline {
     return handle_.bind(detail::operand_view(a), detail::operand_view(b), operands_, on);
   }
 
+  /// The same with Tunable. Errors besides: invalid_tuning.
+  template <class A, class B>
+  pipeline_status rebind(const A& a, const B& b, const Tuning& tuning) {
+    static_assert(Handle::is_tunable, "a Tuning belongs to Tunable");
+    check_tensors<A, B>();
+    return handle_.bind(detail::operand_view(a), detail::operand_view(b), operands_, nullptr, tuning);
+  }
+
+  /// With ScaledPromotion: FP32 scales in device memory, of A one for each row and K tile, of B one for each
+  /// tiles::kScaleColumns columns and K tile. Null: none. They stay when the pipeline is bound anew.
+  void set_scales(const tiles::ScaleLines& a, const tiles::ScaleLines& b) {
+    static_assert(facts_of_v<descriptor>.scaled_promotion, "scales belong to ScaledPromotion");
+    handle_.set_scales(a, b);
+  }
+
   /// The same with Products<2>. Errors besides: incompatible_n.
   template <class A, class B, detail::AnyOperand B2, class... Stream>
   pipeline_status rebind(const A& a, const B& b, const B2& b2, const Stream&...) {
@@ -193,6 +212,11 @@ class Pipeline {
   }
 
  private:
+  uint32_t scratch_offset() const {
+    if constexpr (Handle::is_tunable) return Handle::scratch_offset(handle_.stages());
+    return Handle::scratch_offset();
+  }
+
   template <class A, class B>
   static constexpr void check_tensors() {
     using TraitsA = detail::OperandTraits<A>;

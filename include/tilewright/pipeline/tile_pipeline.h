@@ -21,9 +21,9 @@
 #include "tilewright/mainloop/wgmma_tile.h"
 #include "tilewright/pipeline/accumulator.h"
 #include "tilewright/pipeline/misuse.h"
-#include "tilewright/pipeline/promoted_shadow.h"
 #include "tilewright/pipeline/store_shadow.h"
 #include "tilewright/pipeline/tile_loop.h"
+#include "tilewright/pipeline/tile_shadow.h"
 #include "tilewright/schedule/tile_schedule.h"
 
 namespace tilewright::blas {
@@ -60,7 +60,7 @@ class TilePipeline {
   TilePipeline& operator=(const TilePipeline&) = delete;
   /// In a cluster no block leaves before the others: they may still write here and arrive at its barriers.
   TILEWRIGHT_DEVICE ~TilePipeline() {
-    if constexpr (Handle::uses_cluster) arch::cluster_sync();
+    if (handle_.in_cluster()) arch::cluster_sync();
   }
 
   /// Computes the tile and calls functor(accumulator), with Products<2> functor(first, second), on the
@@ -110,21 +110,41 @@ class TilePipeline {
   /// scratch: shared memory behind the buffer, for epilogues that need it.
   template <class Schedule, class Epilogue>
   TILEWRIGHT_DEVICE void run(const Schedule& schedule, const Epilogue& epilogue, std::byte* scratch) {
-    const uint32_t first = arch::block_index().x / Config::kClusterM;
-    const uint32_t step = arch::grid_dim().x / Config::kClusterM;
-    const uint32_t rank = Handle::uses_cluster ? arch::cluster_rank() : 0;
-    const uint32_t count = impl::cluster_count(schedule);
     if (is_producer()) {
+      arch::name_role("producer");
       if constexpr (kReallocateInRun) arch::setmaxnreg_dec<kProducerRegisters>();
-      TILEWRIGHT_NO_UNROLL
-      for (uint32_t i = first; i < count; i += step) {
-        point_at(schedule.tile(i, rank));
-        produce();
+      skip_unneeded(epilogue);
+      if constexpr (Loop::kHasScaleWarp) {
+        if (Loop::is_scale_warp(handle_.params_)) {
+          for_each_tile(schedule, [&](schedule::TileCoord tile) {
+            point_at(tile);
+            produce_scales();
+          });
+          return;
+        }
+      }
+      if constexpr (Loop::kOneLoader) {
+        // Alone: what lies between two tiles is on the way of the loads, which have no time to lose where
+        // blocks do not share them.
+        if (Loop::is_loader()) {
+          const auto loads = Loop::make_loads(handle_.params_, shared_);
+          const mainloop::Ring ring = make_ring();
+          for_each_tile(schedule, [&](schedule::TileCoord tile) {
+            Loop::load_tile(loads, handle_.params_, ring, at_, Coord{tile.m, tile.batch},
+                            Coord{tile.n, tile.batch}, k_tiles_);
+          });
+        }
+      } else {
+        for_each_tile(schedule, [&](schedule::TileCoord tile) {
+          point_at(tile);
+          produce_tile();
+        });
       }
     } else {
       arch::name_role("compute");
       if constexpr (kReallocateInRun) arch::setmaxnreg_inc<kComputeRegisters>();
-      compute_tiles(schedule, epilogue, scratch, first, step, count, rank);
+      skip_unneeded(epilogue);
+      compute_tiles(schedule, epilogue, scratch);
     }
   }
 
@@ -163,13 +183,17 @@ class TilePipeline {
 
   /// Starts the ring. All threads of the block.
   TILEWRIGHT_DEVICE TilePipeline(const Handle& handle, std::byte* shared, Coord a, Coord b)
-      : handle_(handle), shared_(arch::shared_address(shared)), a_(a), b_(b) {
+      : handle_(handle),
+        shared_(arch::shared_address(shared)),
+        k_tiles_(handle.params_.k_tiles),
+        a_(a),
+        b_(b) {
     const mainloop::Ring ring = make_ring();
     if (shared_ % Handle::buffer_alignment() != 0) {
       impl::misuse("pipeline.alignment", "the buffer of get_tile() is not aligned to buffer_alignment()");
     }
-    if (arch::linear_thread_index() == 0) {
-      ring.init(Loop::kFullArrivals, Config::kEmptyArrivals);
+    if (arch::thread_index().x == 0) {
+      ring.init(Loop::full_arrivals(handle_.params_), Loop::empty_arrivals(handle_.params_));
       name_stages();
       if (handle_.params_.k_tiles != 0) Loop::prefetch(handle_.params_);
     }
@@ -177,8 +201,8 @@ class TilePipeline {
   }
 
   /// A barrier of the block, or of its cluster. All threads.
-  TILEWRIGHT_DEVICE static void sync_all() {
-    if constexpr (Handle::uses_cluster) {
+  TILEWRIGHT_DEVICE void sync_all() const {
+    if (handle_.in_cluster()) {
       arch::cluster_sync();
     } else {
       arch::sync_threads();
@@ -186,7 +210,15 @@ class TilePipeline {
   }
 
   TILEWRIGHT_DEVICE mainloop::Ring make_ring() const {
-    return mainloop::Ring(shared_ + Config::kStages * Config::kPlan.stage_bytes, Config::kStages);
+    const uint32_t stages = handle_.stages();
+    return mainloop::Ring(shared_ + stages * Config::kPlan.stage_bytes, stages);
+  }
+
+  template <class Epilogue>
+  TILEWRIGHT_DEVICE void skip_unneeded([[maybe_unused]] const Epilogue& epilogue) {
+    if constexpr (requires { epilogue.needs_product(); }) {
+      if (!epilogue.needs_product()) k_tiles_ = 0;
+    }
   }
 
   TILEWRIGHT_DEVICE static bool is_producer() { return arch::warp_index() >= Config::kConsumerWarps; }
@@ -203,8 +235,28 @@ class TilePipeline {
   }
 
   TILEWRIGHT_DEVICE void produce() {
+    if constexpr (Loop::kHasScaleWarp) {
+      if (Loop::is_scale_warp(handle_.params_)) return produce_scales();
+    }
+    produce_tile();
+  }
+  TILEWRIGHT_DEVICE void produce_tile() {
     arch::name_role("producer");
-    Loop::produce(handle_.params_, shared_, make_ring(), at_, a_, b_);
+    Loop::produce(handle_.params_, shared_, make_ring(), at_, a_, b_, k_tiles_);
+  }
+  TILEWRIGHT_DEVICE void produce_scales() {
+    arch::name_role("scales");
+    Loop::produce_scales(handle_.params_, make_ring(), at_, a_, b_, k_tiles_);
+  }
+
+  /// f(tile) for every tile of a schedule that falls to this block.
+  template <class Schedule, class F>
+  TILEWRIGHT_DEVICE void for_each_tile(const Schedule& schedule, F&& f) const {
+    const uint32_t step = handle_.clusters_of(arch::grid_dim().x), count = impl::cluster_count(schedule);
+    const uint32_t rank = Handle::uses_cluster ? arch::cluster_rank() : 0;
+    TILEWRIGHT_NO_UNROLL
+    for (uint32_t i = handle_.clusters_of(arch::block_index().x); i < count; i += step)
+      f(schedule.tile(i, rank));
   }
 
   TILEWRIGHT_DEVICE void point_at(schedule::TileCoord tile) {
@@ -213,41 +265,67 @@ class TilePipeline {
   }
 
   template <class Schedule, class Epilogue>
-  TILEWRIGHT_DEVICE void compute_tiles(const Schedule& schedule, const Epilogue& epilogue, std::byte* scratch,
-                                       uint32_t first, uint32_t step, uint32_t count, uint32_t rank) {
+  TILEWRIGHT_DEVICE void compute_tiles(const Schedule& schedule, const Epilogue& epilogue,
+                                       std::byte* scratch) {
     // Accumulators are made anew for each tile: nothing of the old values is kept beside the packed ones.
     if constexpr (TwoPhaseEpilogue<Epilogue, accumulator_type>) {
       static_assert(Handle::products == 1, "an epilogue of two phases stores one product");
       auto bound = epilogue.template bind<accumulator_type>(scratch);
       using Bound = decltype(bound);
-      if constexpr (impl::defers_promoted_v<Bound, Loop>) {
-        compute_promoted_tiles(schedule, bound, first, step, count);
+      if constexpr (impl::stores_in_shadow_v<Bound, Loop, accumulator_type>) {
+        compute_in_shadow(schedule, bound);
         return;
       }
       impl::StoreShadow<Bound, Config> shadow(bound);
-      TILEWRIGHT_NO_UNROLL
-      for (uint32_t i = first; i < count; i += step) {
-        const schedule::TileCoord tile = schedule.tile(i, rank);
+      [[maybe_unused]] const auto computer = make_computer();
+      for_each_tile(schedule, [&](schedule::TileCoord tile) {
         point_at(tile);
+        if constexpr (requires { bound.begin_empty(); }) {
+          if (k_tiles_ == 0) {
+            bound.begin_empty();
+          } else {
+            bound.begin(tile);
+          }
+        }
         accumulator_type accumulator;
-        multiply(accumulator, false, shadow);
+        if constexpr (kComputesOnce) {
+          Loop::multiply(computer, accumulator.held_, handle_.params_, make_ring(), at_, k_tiles_, false,
+                         shadow);
+          finish(accumulator);
+        } else {
+          multiply(accumulator, false, shadow);
+        }
         shadow.store_rest();
         bound.pack(accumulator, tile);
+        if constexpr (requires { bound.packed([&] { return tile; }); }) bound.packed([&] { return tile; });
         shadow.packed(tile);
         accumulator.state_.expect_finished(
             "pack() of an epilogue returns without having read the accumulator");
-      }
+      });
       shadow.store_rest();
       bound.finish();
     } else {
       mainloop::NoShadow shadow;
-      TILEWRIGHT_NO_UNROLL
-      for (uint32_t i = first; i < count; i += step) {
-        const schedule::TileCoord tile = schedule.tile(i, rank);
+      for_each_tile(schedule, [&](schedule::TileCoord tile) {
         point_at(tile);
         multiply_for([&](auto&... results) { epilogue(results..., tile); }, shadow,
                      "the epilogue of run() returns without having read or discarded the accumulator");
-      }
+      });
+    }
+  }
+
+  /// Whether what a promoted tile's threads work out of their own place is kept from tile to tile: it would
+  /// be worked out while no MMA runs.
+  static constexpr bool computes_once() {
+    if constexpr (Loop::kCompletesParts) return Config::kInterval != 0 || Config::kTunable;
+    return false;
+  }
+  static constexpr bool kComputesOnce = computes_once();
+  TILEWRIGHT_DEVICE auto make_computer() const {
+    if constexpr (kComputesOnce) {
+      return Loop::make_computer(handle_.params_, shared_, make_ring());
+    } else {
+      return 0;
     }
   }
 
@@ -256,9 +334,9 @@ class TilePipeline {
   template <class Schedule>
   struct TilesAround {
     const Schedule& schedule;
-    uint32_t index, first, step;
+    uint32_t index, step;
 
-    TILEWRIGHT_DEVICE bool has_previous() const { return index != first; }
+    TILEWRIGHT_DEVICE bool has_previous() const { return index >= step; }
     TILEWRIGHT_DEVICE schedule::TileCoord of_current() const { return at(index); }
     TILEWRIGHT_DEVICE schedule::TileCoord of_previous() const { return at(index - step); }
     TILEWRIGHT_DEVICE schedule::TileCoord at(uint32_t i) const {
@@ -268,19 +346,24 @@ class TilePipeline {
   };
 
   template <class Schedule, class Bound>
-  TILEWRIGHT_DEVICE void compute_promoted_tiles(const Schedule& schedule, Bound& bound, uint32_t first,
-                                                uint32_t step, uint32_t count) {
-    TilesAround<Schedule> tiles{schedule, first, first, step};
+  TILEWRIGHT_DEVICE void compute_in_shadow(const Schedule& schedule, Bound& bound) {
+    TilesAround<Schedule> tiles{schedule, handle_.clusters_of(arch::block_index().x),
+                                handle_.clusters_of(arch::grid_dim().x)};
+    const uint32_t count = impl::cluster_count(schedule);
+    const mainloop::Ring ring = make_ring();
+    const auto computer = Loop::make_computer(handle_.params_, shared_, ring);
     TILEWRIGHT_NO_UNROLL
-    for (; count > tiles.index; tiles.index += step) {
+    for (; count > tiles.index; tiles.index += tiles.step) {
       accumulator_type accumulator;
       const auto ready = [&] {
         point_at(tiles.of_current());
         finish(accumulator);
       };
-      impl::PromotedShadow<Bound, accumulator_type, Config, TilesAround<Schedule>, decltype(ready)> shadow(
+      impl::TileShadow<Bound, accumulator_type, Loop, TilesAround<Schedule>, decltype(ready)> shadow(
           bound, accumulator, tiles, ready);
-      Loop::multiply(accumulator.held_, handle_.params_, shared_, make_ring(), at_, a_, b_, false, shadow);
+      Loop::multiply(computer, accumulator.held_, handle_.params_, ring, at_, k_tiles_, false, shadow);
+      const auto tile = [&] { return tiles.of_current(); };
+      if constexpr (requires { bound.packed(tile); }) bound.packed(tile);
       accumulator.state_.expect_finished("pack() of an epilogue returns without having read the accumulator");
     }
     if (tiles.has_previous()) impl::store_pieces<0, Bound::pieces>(bound, tiles.of_previous());
@@ -297,7 +380,7 @@ class TilePipeline {
       accumulator.state_.expect_finished(unfinished);
     } else {
       typename Loop::All all;
-      Loop::multiply(all, handle_.params_, shared_, make_ring(), at_, a_, b_, false, shadow);
+      Loop::multiply(all, handle_.params_, shared_, make_ring(), at_, a_, b_, k_tiles_, false, shadow);
       accumulator_type first, second;
       take(first, all, 0);
       take(second, all, 1);
@@ -322,7 +405,7 @@ class TilePipeline {
   template <class Shadow>
   TILEWRIGHT_DEVICE void multiply(accumulator_type& accumulator, bool accumulate, Shadow& shadow) {
     const auto& p = handle_.params_;
-    Loop::multiply(accumulator.held_, p, shared_, make_ring(), at_, a_, b_, accumulate, shadow);
+    Loop::multiply(accumulator.held_, p, shared_, make_ring(), at_, a_, b_, k_tiles_, accumulate, shadow);
     finish(accumulator);
   }
   TILEWRIGHT_DEVICE void finish(accumulator_type& accumulator) const {
@@ -332,18 +415,25 @@ class TilePipeline {
   }
 
   TILEWRIGHT_DEVICE void name_stages() const {
-    for (uint32_t s = 0; s < Config::kStages; ++s) {
+    const mainloop::Ring ring = make_ring();
+    for (uint32_t s = 0; s < ring.stages; ++s) {
       const uint32_t stage = shared_ + s * Config::kPlan.stage_bytes;
       arch::name_shared(stage, Config::kLayoutA.bytes, "A", static_cast<int>(s));
       for (uint32_t i = 0; i < Handle::products; ++i) {
         arch::name_shared(stage + Config::kLayoutA.bytes + i * Config::kLayoutB.bytes, Config::kLayoutB.bytes,
                           i == 0 ? "B" : "B2", static_cast<int>(s));
       }
+      if constexpr (facts_of_v<typename Handle::descriptor>.scaled_promotion) {
+        const uint32_t slots = ring.full + tiles::kStageBarrierBytes * ring.stages;
+        arch::name_shared(slots + s * Config::kPlan.scale_bytes, Config::kPlan.scale_bytes, "scales",
+                          static_cast<int>(s));
+      }
     }
   }
 
   const Handle& handle_;
   uint32_t shared_;            // shared address of the stages; the barriers follow them
+  uint32_t k_tiles_;           // to multiply
   mainloop::RingPosition at_;  // of this thread's role
   Coord a_, b_;                // (tile, batch)
 };

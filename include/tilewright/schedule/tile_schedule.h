@@ -53,6 +53,13 @@ struct TileCoord {
   uint32_t m, n, batch;
 };
 
+/// The CTAs of a cluster whose tiles lie in the first row of tiles, a bit for each rank.
+constexpr uint32_t cluster_row_mask(uint32_t cluster_m, uint32_t cluster_n) {
+  uint32_t mask = 0;
+  for (uint32_t i = 0; i < cluster_n; ++i) mask |= 1u << (i * cluster_m);
+  return mask;
+}
+
 /// Order of the output tiles. The unit is a cluster of cluster_m x cluster_n tiles, one tile per CTA; a CTA
 /// of rank r in its cluster (M fastest) takes tile (r % cluster_m, r / cluster_m) of it. Tiles past the edge
 /// of the matrix are scheduled too, so that all CTAs of a cluster do the same work; copies fill them with

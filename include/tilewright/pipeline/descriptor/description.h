@@ -63,10 +63,13 @@ struct RefuseDuplicate {
   static_assert(!Twice || Kind != K::alignment, "the operator Alignment (or MaxAlignment) is given twice");
   static_assert(!Twice || Kind != K::with_pipeline, "the operator WithPipeline is given twice");
   static_assert(!Twice || Kind != K::input_streaming, "the operator EnableInputStreaming is given twice");
+  static_assert(!Twice || Kind != K::copied_input, "the operator CopiedInput is given twice");
   static_assert(!Twice || Kind != K::sm, "the operator SM is given twice");
   static_assert(!Twice || Kind != K::cluster, "the operator BlocksPerCluster is given twice");
+  static_assert(!Twice || Kind != K::tunable, "the operator Tunable is given twice");
   static_assert(!Twice || Kind != K::require_multicast, "the operator RequireMulticast is given twice");
   static_assert(!Twice || Kind != K::accumulation, "the operator Accumulation is given twice");
+  static_assert(!Twice || Kind != K::scaled_promotion, "the operator ScaledPromotion is given twice");
   static_assert(!Twice || Kind != K::mantissa_bits, "the operator RequiredMantissaBits is given twice");
   static_assert(!Twice || Kind != K::split_into, "the operator SplitInto is given twice");
   static_assert(!Twice || Kind != K::products, "the operator Products is given twice");

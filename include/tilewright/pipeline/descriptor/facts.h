@@ -28,7 +28,9 @@ struct Facts {
   int sm = 0;
   sm_modifier modifier = generic;
   int batches = 1;  // of a block, without a pipeline
-  int cluster_m = 1, cluster_n = 1;
+  bool copied_input = false, tunable = false, scaled_promotion = false;
+  bool has_cluster = false;
+  int cluster_m = 1, cluster_n = 1;  // if tunable, at most
   bool require_multicast = false;
   bool has_accumulation = false;
   int interval = 0;  // MMAs between promotions; 0: fast
@@ -41,6 +43,8 @@ struct Facts {
   uint32_t allowed = (1u << path_count) - 1;
 
   constexpr bool is_scaled() const { return scale_vector != 0; }
+  /// What only kernels of wgmma have.
+  constexpr bool is_wgmma_only() const { return copied_input || tunable || scaled_promotion; }
   /// With BlockScale: the format of A or B by its element.
   constexpr BlockFormat block_format(Element e) const {
     if (e == Element::e2m1) return scale_vector == 16 ? BlockFormat::nvfp4 : BlockFormat::mxfp4;
@@ -79,7 +83,10 @@ struct Facts {
             cluster_m,
             cluster_n,
             split_parts(),
-            products};
+            products,
+            tunable,
+            copied_input,
+            scaled_promotion};
   }
   /// TMA brings real operands whose rows of M or N are contiguous and aligned to 16 bytes.
   constexpr tiles::SimtTileShape simt_shape() const {
@@ -157,6 +164,14 @@ constexpr Facts make_facts() {
   f.batches = static_cast<int>(D::batches_per_block);
   f.cluster_m = D::cluster_operator::m;
   f.cluster_n = D::cluster_operator::n;
+  f.has_cluster = D::template has<K::cluster>;
+  f.copied_input = D::template has<K::copied_input>;
+  f.scaled_promotion = D::template has<K::scaled_promotion>;
+  if constexpr (D::template has<K::tunable>) {
+    f.tunable = true;
+    f.cluster_m = D::template find<K::tunable>::m;
+    f.cluster_n = D::template find<K::tunable>::n;
+  }
   f.require_multicast = D::template has<K::require_multicast>;
   f.has_accumulation = D::template has<K::accumulation>;
   if constexpr (D::template has<K::mantissa_bits>)

@@ -53,10 +53,13 @@ enum class OperatorKind : uint8_t {
   alignment,
   with_pipeline,
   input_streaming,
+  copied_input,
   sm,
   cluster,
+  tunable,
   require_multicast,
   accumulation,
+  scaled_promotion,
   mantissa_bits,
   split_into,
   products,
@@ -187,6 +190,10 @@ struct WithPipeline : detail::Operator<detail::OperatorKind::with_pipeline> {};
 /// tensor core without passing through registers.
 struct EnableInputStreaming : detail::Operator<detail::OperatorKind::input_streaming> {};
 
+/// In its place on the path wgmma: A and B pass through the registers of the producer warpgroup, which reads
+/// them byte by byte, and so may have any alignment.
+struct CopiedInput : detail::Operator<detail::OperatorKind::copied_input> {};
+
 /// The architecture to run on, as compute capability times 10 times 10 (900 is sm_90).
 template <int Architecture, sm_modifier Modifier = generic>
 struct SM : detail::Operator<detail::OperatorKind::sm> {
@@ -203,6 +210,14 @@ struct BlocksPerCluster : detail::Operator<detail::OperatorKind::cluster> {
   static_assert(K == 1, "BlocksPerCluster: the extent along K is 1");
   static_assert(M * N <= 16, "BlocksPerCluster: a cluster has at most 16 blocks");
   static constexpr int m = M, n = N, k = K;
+};
+
+/// In its place: the cluster, of up to M x N blocks, is a number of the pipeline and not of its type, and so
+/// are the stages and, where one part has the temporary to itself, the K tiles of a promotion group (Tuning).
+template <int M, int N>
+struct Tunable : detail::Operator<detail::OperatorKind::tunable> {
+  static_assert(M > 0 && N > 0 && M * N <= 16, "Tunable: a cluster has 1 to 16 blocks");
+  static constexpr int m = M, n = N;
 };
 
 /// A cluster whose operands cannot be multicast (see uses_multicast) does not compile.
@@ -241,6 +256,10 @@ struct Accumulation : detail::Operator<detail::OperatorKind::accumulation> {
   static constexpr int interval = detail::PromotionInterval<Mode>::value;  // MMAs; 0: fast
   static_assert(interval >= 0, "Accumulation: promoted<n> or fast");
 };
+
+/// The sum of each K tile of 128 elements is multiplied with FP32 scales when it is promoted: one for each
+/// row of A, and one for each 128 columns of B (Pipeline::set_scales).
+struct ScaledPromotion : detail::Operator<detail::OperatorKind::scaled_promotion> {};
 
 /// FP32 or FP64 results of at least so many mantissa bits, computed on tensor cores.
 template <int N>

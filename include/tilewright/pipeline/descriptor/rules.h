@@ -66,6 +66,20 @@ constexpr bool shares_all(const Facts& f) {
   return a && b;
 }
 
+/// Whether the producer warpgroup can copy the operands.
+constexpr bool copies_input(const Facts& f) {
+  return f.products == 1 && !f.is_split() && f.k_major_a() && f.k_major_b() &&
+         f.k * f.stage_bytes_a() == 128 && f.cluster_m * f.cluster_n == 1;
+}
+/// Whether sums of K tiles can be scaled: each part has one scale of B, and the first group is scaled alone.
+constexpr bool scales_promotion(const Facts& f) {
+  const tiles::WgmmaTilePlan p = plan_of(f);
+  return is_float8(f.a) && f.interval == 4 && f.k == tiles::kScaleColumns && p.groups_n == 1 &&
+         f.products == 1 && f.n <= 4 * tiles::kScaleColumns && p.part_n <= tiles::kScaleColumns &&
+         tiles::kScaleColumns % p.part_n == 0 &&
+         (p.parts() == 1 || tiles::wgmma_begins_in_temporary(f.wgmma_shape()));
+}
+
 }  // namespace detail
 
 // X(path, name, needed, condition, found): `condition` and `found` see the facts as `f`; `found` is text for
@@ -73,7 +87,8 @@ constexpr bool shares_all(const Facts& f) {
 // clang-format off
 #define TILEWRIGHT_PIPELINE_RULES(X)                                                                          \
   X(wgmma, "wgmma.pipeline", "WithPipeline()", f.with_pipeline, "no WithPipeline()")                          \
-  X(wgmma, "wgmma.streaming", "EnableInputStreaming()", f.input_streaming, "no EnableInputStreaming()")       \
+  X(wgmma, "wgmma.streaming", "EnableInputStreaming(), or CopiedInput()",                         \
+    f.input_streaming != f.copied_input, f.input_streaming ? "both of them" : "no EnableInputStreaming()")        \
   X(wgmma, "wgmma.arch", "SM<900, arch_specific>()", f.sm == 900 && f.modifier == arch_specific, sm_text(f))  \
   X(wgmma, "wgmma.block_scale", "no BlockScale: only sm_100a multiplies scales", !f.is_scaled(),                \
     block_scale_text(f))                                                                                      \
@@ -87,8 +102,8 @@ constexpr bool shares_all(const Facts& f) {
     f.is_split() || detail::wgmma_multiplies(f.a, f.b, f.c), precision_text(f))                               \
   X(wgmma, "wgmma.alignment",                                                                                 \
     "A and B aligned to 16 bytes (MaxAlignment(), or Alignment<16, 16, ...>()); any with "                    \
-    "RequiredMantissaBits",                                                                                   \
-    f.is_split() || (f.a_alignment == 16 && f.b_alignment == 16), alignment_text(f))                          \
+    "RequiredMantissaBits or CopiedInput()",                                                                  \
+    f.is_split() || f.copied_input || (f.a_alignment == 16 && f.b_alignment == 16), alignment_text(f))                          \
   X(wgmma, "wgmma.arrangement",                                                                               \
     "K-major operands (row_major A, col_major B) for tf32 and the 8-bit types; f16, bf16 and float with "     \
     "RequiredMantissaBits may be either",                                                                     \
@@ -129,9 +144,24 @@ constexpr bool shares_all(const Facts& f) {
     "with RequireMulticast(): power-of-two extents of BlocksPerCluster, and whole patterns of 8 rows of an "  \
     "operand for every block that shares it",                                                                 \
     !f.require_multicast || detail::shares_all(f), cluster_text(f))                                           \
+  X(wgmma, "wgmma.tunable",                                                                                   \
+    "with Tunable: one product, no BlocksPerCluster; K-major tiles of at most 256 x 256 with rows of 128 "    \
+    "bytes and at most 256 threads; clusters that are powers of two, by 8 of which M and N can be divided",   \
+    !f.tunable || (!f.has_cluster && !f.is_split() && tiles::wgmma_tunable_fits(f.wgmma_shape())),            \
+    tile_text(f) + ", " + cluster_text(f))                                                                    \
+  X(wgmma, "wgmma.copied_input",                                                                              \
+    "with CopiedInput(): one product, K-major rows of 128 bytes, no cluster",                                 \
+    !f.copied_input || detail::copies_input(f), tile_text(f) + ", " + cluster_text(f))                        \
+  X(wgmma, "wgmma.scaled_promotion",                                                                          \
+    "with ScaledPromotion(): FP8 with promoted<4> and K tiles of 128; one part of 64 or 128 columns to a "    \
+    "warpgroup, or two of a tile of 128 x 256",                                                               \
+    !f.scaled_promotion || detail::scales_promotion(f),                                                       \
+    tile_text(f) + ", promoted<" + std::to_string(f.interval) + ">")                                          \
                                                                                                               \
   X(tcgen05, "tcgen05.pipeline", "WithPipeline()", f.with_pipeline, "no WithPipeline()")                      \
   X(tcgen05, "tcgen05.streaming", "EnableInputStreaming()", f.input_streaming, "no EnableInputStreaming()")   \
+  X(tcgen05, "tcgen05.wgmma_only", "no Tunable, CopiedInput or ScaledPromotion: wgmma has them",              \
+    !f.is_wgmma_only(), "one of them")                                                                        \
   X(tcgen05, "tcgen05.arch", "SM<1000, arch_specific>()", f.sm == 1000 && f.modifier == arch_specific,        \
     sm_text(f))                                                                                               \
   X(tcgen05, "tcgen05.type", "Type<type::real>()", !f.is_complex, "Type<type::complex>()")                    \
@@ -157,6 +187,8 @@ constexpr bool shares_all(const Facts& f) {
     "Products<" + std::to_string(f.products) + ">()")                                                         \
                                                                                                               \
   X(mma_sync, "mma_sync.arch", "SM<800>() or later", f.sm >= 800, sm_text(f))                                 \
+  X(mma_sync, "mma_sync.wgmma_only", "no Tunable, CopiedInput or ScaledPromotion: wgmma has them",            \
+    !f.is_wgmma_only(), "one of them")                                                                        \
   X(mma_sync, "mma_sync.block_scale", "no BlockScale: only sm_100a multiplies scales", !f.is_scaled(),          \
     block_scale_text(f))                                                                                      \
   X(mma_sync, "mma_sync.precision",                                                                           \
@@ -201,6 +233,8 @@ constexpr bool shares_all(const Facts& f) {
                                                                                                               \
   X(simt, "simt.arch", "SM<900, arch_specific>(); without WithPipeline() SM<800>() or later",                  \
     f.with_pipeline ? f.sm == 900 && f.modifier == arch_specific : f.sm >= 800, sm_text(f))                   \
+  X(simt, "simt.wgmma_only", "no Tunable, CopiedInput or ScaledPromotion: wgmma has them",                    \
+    !f.is_wgmma_only(), "one of them")                                                                        \
   X(simt, "simt.block_scale", "no BlockScale: only sm_100a multiplies scales", !f.is_scaled(),          \
     block_scale_text(f))                                                                                      \
   X(simt, "simt.precision", "float inputs with float accumulators",                                           \
