@@ -133,6 +133,15 @@ void add_copy_faults(Table& t) {
   plant(t, "copy_store_misaligned", kCopy, copy, add(8, put), reports(misaligned).at("A").by(kProducer));
   plant(t, "copy_store_skipped", kCopy, copy, thread(200, nth(0, put)),
         reports(uninitialised_read).at("A").by(kConsumer));
+  const FaultSpec piece = skip(Op::cp_async, "A", kProducer), waits = skip(Op::cp_async_wait, "", kProducer);
+  plant(t, "copy_piece_skipped", kCopyAhead, "CopiedLoads::copy_pieces", thread(200, nth(0, piece)),
+        reports(uninitialised_read).at("A").by(kConsumer));
+  plant(t, "copy_of_words_skipped", kCopyOut8, "CopiedLoads::copy_pieces", thread(210, nth(1, piece)),
+        reports(uninitialised_read, read_before_ready).at("A").by(kConsumer));
+  const Symptom early = reports(read_before_ready, uninitialised_read, missing_proxy_fence).at("A", "B");
+  plant(t, "copies_not_awaited", kCopyOut8, copy, waits, early);
+  plant(t, "copies_of_one_thread_not_awaited", kCopyAhead, copy, thread(200, waits), early);
+  plant(t, "copies_in_one_group", kCopyAhead, copy, skip(Op::cp_async_commit, "", kProducer), early);
   plant(t, "copy_release_skipped", kCopyOut8, "Releaser::release", release_arrive(),
         reports(deadlock).saying("barrier empty[0]"));
   plant(t, "direct_release_skipped", kDirect, "Releaser::release", thread(64, release_arrive()),

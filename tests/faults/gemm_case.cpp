@@ -21,13 +21,17 @@ const GemmCase kFast128x128{.name = "fast_128x128", .tile = {128, 128}, .accumul
 const GemmCase kFast128x256{.name = "fast_128x256", .tile = {128, 256}, .accumulation = kFast};
 const GemmCase kInterval1{.name = "interval1_128x128", .tile = {128, 128}, .interval = 1, .k_tiles = 2};
 const GemmCase kInterval2{.name = "interval2_128x128", .tile = {128, 128}, .interval = 2};
-const GemmCase kCopy{.name = "copy_64x128", .tile = {64, 128}, .load = LoadKind::copy};
+const GemmCase kCopy{
+    .name = "copy_64x128", .tile = {64, 128}, .load = LoadKind::copy, .k_tiles = 4, .k_missing = 49};
 const GemmCase kCopyOut8{.name = "copy_direct_out8_64x128",
                          .tile = {64, 128},
                          .d = DType::e5m2,
                          .load = LoadKind::copy,
                          .store = StoreKind::direct,
-                         .k_tiles = 2};
+                         .k_tiles = 2,
+                         .k_missing = 52};
+const GemmCase kCopyAhead{
+    .name = "copy_ahead_64x128", .tile = {64, 128}, .load = LoadKind::copy, .k_tiles = 4, .stages = 3};
 const GemmCase kDirect{.name = "direct_64x64", .tile = {64, 64}, .store = StoreKind::direct};
 const GemmCase kSource{.name = "source_64x64", .tile = {64, 64}, .device_alpha = true, .source = true};
 const GemmCase kCluster2x1{.name = "cluster2x1_64x64", .tile = {64, 64}, .cluster = {2, 1}};
@@ -39,8 +43,11 @@ const GemmCase kVectors128x128{.name = "vectors_128x128", .tile = {128, 128}, .s
 const GemmCase kBlocks64x128{.name = "blocks_64x128", .tile = {64, 128}, .scale_mode = kBlockScales};
 const GemmCase kBlocks128x256{
     .name = "blocks_128x256", .tile = {128, 256}, .k_tiles = 4, .scale_mode = kBlockScales};
-const GemmCase kBlocksCopy{
-    .name = "blocks_copy_64x128", .tile = {64, 128}, .load = LoadKind::copy, .scale_mode = kBlockScales};
+const GemmCase kBlocksCopy{.name = "blocks_copy_64x128",
+                           .tile = {64, 128},
+                           .load = LoadKind::copy,
+                           .k_missing = 49,
+                           .scale_mode = kBlockScales};
 const GemmCase kBlocksCluster{
     .name = "blocks_cluster2x1_64x128", .tile = {64, 128}, .cluster = {2, 1}, .scale_mode = kBlockScales};
 const GemmCase kBlocksAlongK{
@@ -50,22 +57,22 @@ const GemmCase kBlocksBatched{
 
 std::vector<const GemmCase*> gemm_cases() {
   return {
-      &kPromoted128x256, &kPromoted64x64, &kPromoted256x64, &kGroups64x64,   &kOut8,         &kOut32,
-      &kFast128x128,     &kFast128x256,   &kInterval1,      &kInterval2,     &kCopy,         &kCopyOut8,
-      &kDirect,          &kSource,        &kCluster2x1,     &kCluster1x2,    &kCluster2x2,   &kVectors128x128,
-      &kBlocks64x128,    &kBlocks128x256, &kBlocksCopy,     &kBlocksCluster, &kBlocksAlongK, &kBlocksBatched};
+      &kPromoted128x256, &kPromoted64x64, &kPromoted256x64, &kGroups64x64, &kOut8,          &kOut32,
+      &kFast128x128,     &kFast128x256,   &kInterval1,      &kInterval2,   &kCopy,          &kCopyOut8,
+      &kCopyAhead,       &kDirect,        &kSource,         &kCluster2x1,  &kCluster1x2,    &kCluster2x2,
+      &kVectors128x128,  &kBlocks64x128,  &kBlocks128x256,  &kBlocksCopy,  &kBlocksCluster, &kBlocksAlongK,
+      &kBlocksBatched};
 }
 
 namespace {
 
 constexpr int64_t kTilesPerCta = 3;
-constexpr int64_t kStages = 2;
 
 Problem problem_of(const GemmCase& gemm) {
   Problem problem;
   problem.m = gemm.tile.m * gemm.cluster.m * kTilesPerCta - 8;
   problem.n = gemm.tile.n * gemm.cluster.n - 16;
-  problem.k = gemm.k_tiles * 128 - 48;
+  problem.k = gemm.k_tiles * 128 - gemm.k_missing;
   problem.l = gemm.batches;
   problem.c.type = problem.d.type = gemm.d;
   problem.accumulation = gemm.accumulation;
@@ -81,7 +88,7 @@ Options options_of(const GemmCase& gemm) {
   options.device = Device::emulator;
   options.tile = gemm.tile;
   options.cluster = gemm.cluster;
-  options.stages = kStages;
+  options.stages = gemm.stages;
   options.max_sms = gemm.cluster.m * gemm.cluster.n;
   options.load = gemm.load;
   options.store = gemm.store;

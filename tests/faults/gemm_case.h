@@ -15,7 +15,7 @@
 namespace tilewright::faults {
 
 /// A kernel and a problem for it: one cluster works on three tiles of each of its CTAs in every batch, with a
-/// ring of two stages, and the last tile of a batch is ragged in M, N and K.
+/// ring of a few stages, and the last tile of a batch is ragged in M, N and K.
 struct GemmCase {
   const char* name;
   Shape2 tile;
@@ -26,6 +26,8 @@ struct GemmCase {
   LoadKind load = LoadKind::tma;
   StoreKind store = StoreKind::tma;
   int64_t k_tiles = 3;
+  int64_t k_missing = 48;  // of the last K tile; lines of A and B are packed, so it gives their alignment
+  int64_t stages = 2;
   int64_t batches = 1;
   bool device_alpha = false;  // alpha comes from global memory
   bool source = false;        // D = A B + C
@@ -34,7 +36,8 @@ struct GemmCase {
 };
 
 extern const GemmCase kPromoted128x256, kPromoted64x64, kPromoted256x64, kGroups64x64, kOut8, kOut32;
-extern const GemmCase kFast128x128, kFast128x256, kInterval1, kInterval2, kCopy, kCopyOut8, kDirect;
+extern const GemmCase kFast128x128, kFast128x256, kInterval1, kInterval2, kCopy, kCopyOut8;
+extern const GemmCase kCopyAhead, kDirect;
 extern const GemmCase kSource, kCluster2x1, kCluster1x2, kCluster2x2;
 extern const GemmCase kVectors128x128, kBlocks64x128, kBlocks128x256, kBlocksCopy, kBlocksCluster;
 extern const GemmCase kBlocksAlongK, kBlocksBatched;

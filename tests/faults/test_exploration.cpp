@@ -54,7 +54,14 @@ TEST_P(Exhaustive, no_order_has_a_report) {
   EXPECT_GE(result->most_steps, 40u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Exhaustive, Exhaustive, testing::ValuesIn(gemm_cases()),
+/// Copies by cp.async of each thread leave more orders open than can be seen.
+std::vector<const GemmCase*> cases_without_copies() {
+  std::vector<const GemmCase*> cases = gemm_cases();
+  std::erase_if(cases, [](const GemmCase* gemm) { return gemm == &kCopyOut8 || gemm == &kCopyAhead; });
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Exhaustive, Exhaustive, testing::ValuesIn(cases_without_copies()),
                          [](const auto& info) { return std::string(info.param->name); });
 
 TEST(ExhaustiveOrders, of_copies_that_complete_one_phase) {

@@ -92,6 +92,35 @@ void choices_change_no_bit(TestMachine& machine) {
   expect_same_bits(cases, machine);
 }
 
+// Lines at a multiple of 8, 4, 2 and 1 bytes, or some of one and some of the other operand: the same bits as
+// by TMA. Long enough for K tiles that are neither the first nor the last, and a K that ends within a word.
+void copied_lines_of_every_alignment(TestMachine& machine) {
+  const struct {
+    int64_t base, ld;  // behind 16-byte alignment
+  } places[] = {{0, 0}, {8, 8}, {4, 4}, {0, 4}, {12, 8}, {2, 2}, {1, 0}, {0, 1}, {3, 7}};
+  std::vector<GemmCase> cases;
+  for (const int64_t k : {4 * 128 + 3, 4 * 128 + 4, 3 * 128 + 9}) {
+    for (size_t i = 0; i < std::size(places); ++i) {
+      GemmCase c = make_case("copied lines", 70, 140, k, DType::f16);
+      const auto &a = places[i], &b = places[i * 4 % std::size(places)];
+      c.options.load = LoadKind::copy;
+      c.options.stages = 2 + static_cast<int64_t>(i % 3);
+      c.problem.a.ld = 4 * 128 + 16 + a.ld;
+      c.problem.b.ld = 4 * 128 + 16 + b.ld;
+      c.offset.a = a.base;
+      c.offset.b = b.base;
+      c.runs = 1;
+      cases.push_back(c);
+    }
+    GemmCase whole = make_case("copied lines", 70, 140, k, DType::f16);
+    whole.problem.a.ld = whole.problem.b.ld = 4 * 128 + 16;
+    whole.runs = 1;
+    cases.push_back(whole);
+    expect_same_bits(cases, machine);
+    cases.clear();
+  }
+}
+
 // C94: the limit holds, and only changes how tiles are shared out.
 void c94_multiprocessor_limit(TestMachine& machine) {
   GemmCase c = make_case("C94", 150, 200, 100);
@@ -122,6 +151,7 @@ constexpr Check kChecks[] = {
     {"C02_ones", c02_ones},
     {"C04_edges_of_the_interval", c04_edges_of_the_interval},
     {"choices_change_no_bit", choices_change_no_bit},
+    {"copied_lines_of_every_alignment", copied_lines_of_every_alignment},
     {"C94_multiprocessor_limit", c94_multiprocessor_limit},
 };
 
