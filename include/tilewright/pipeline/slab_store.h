@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tilewright/arch/cache_policy.h"
 #include "tilewright/arch/convert.h"
 #include "tilewright/arch/fence.h"
 #include "tilewright/arch/matrix.h"
@@ -22,11 +23,16 @@ namespace tilewright::blas {
 inline namespace TILEWRIGHT_MODE {
 namespace impl {
 
-/// Where C lies: a map of slabs, and what exists.
+/// Where C lies: a map of slabs, what exists, and what L2 does with it.
 struct SlabTarget {
   TensorMap map;
   uint32_t rows = 0, columns = 0;
+  arch::CachePolicy policy = arch::CachePolicy::normal;
 };
+
+/// A C of more bytes would push A and B out of L2 (50 MB on an H100 and an H200) while they are read, and
+/// whoever reads it finds little of it there: it leaves first.
+inline constexpr double kKeptBytes = 25 << 20;
 
 /// The slabs of a descriptor's tiles with elements of T.
 template <class D, class T>
@@ -91,7 +97,7 @@ class SlabStore {
                               Config::part_column(warp / 4, Part) + Slab * kPlan.columns;
       // What lies outside of C is left out.
       arch::tma_store_3d(&target.map, buffer, static_cast<int32_t>(column), static_cast<int32_t>(row),
-                         static_cast<int32_t>(tile.batch));
+                         static_cast<int32_t>(tile.batch), target.policy);
       arch::tma_commit();
     }
     buffer_ ^= 1;
@@ -153,6 +159,9 @@ pipeline_status bind_slabs(const detail::OperandView& c, SlabTarget& target) {
 #endif
   target.rows = static_cast<uint32_t>(c.rows);
   target.columns = static_cast<uint32_t>(c.columns);
+  const double bytes = static_cast<double>(c.rows) * static_cast<double>(c.columns) *
+                       static_cast<double>(c.batches) * sizeof(T);
+  if (bytes > kKeptBytes) target.policy = arch::CachePolicy::evict_first;
   return detail::bind_output(c, element_of_v<T>, slab_plan_of<D, T>(), encode, target.map);
 }
 

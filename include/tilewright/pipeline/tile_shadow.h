@@ -113,7 +113,8 @@ class TileShadow {
     if (kBegins && kt == k_tile_of(Stores::kPieces)) begin();
   }
   TILEWRIGHT_DEVICE void run_last(uint32_t k_tiles) {
-    store_rest<0>(k_tiles);
+    if (k_tile_of(Stores::kPieces - 1) + 1 >= k_tiles) [[unlikely]]
+      store_rest<0>(k_tiles);
     if (kBegins && k_tiles != 0 && k_tile_of(Stores::kPieces) + 1 >= k_tiles) begin();
   }
 
