@@ -1,6 +1,7 @@
 // Rules of the tensors of a pipeline, and their TMA descriptors.
 #include "tilewright/pipeline/pipeline_binding.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <sstream>
@@ -181,7 +182,8 @@ pipeline_status bind_operands(const OperandView& a, const OperandRules& a_rules,
   return encode_operand(b, b_rules, encode, params.b_map);
 }
 
-pipeline_status tune(const Tuning& tuning, tiles::WgmmaTileShape& shape, TunedPipelineParams& params) {
+pipeline_status tune(const Tuning& tuning, uint32_t depth, tiles::WgmmaTileShape& shape,
+                     TunedPipelineParams& params) {
   const tiles::WgmmaTilePlan plan = tiles::wgmma_tile_plan(shape);
   const auto fits = [](uint32_t blocks, int most) {
     return std::has_single_bit(blocks) && blocks <= static_cast<uint32_t>(most);
@@ -191,19 +193,29 @@ pipeline_status tune(const Tuning& tuning, tiles::WgmmaTileShape& shape, TunedPi
                    "; the nearest legal extents are powers of two up to ", shape.cluster_m, " x ",
                    shape.cluster_n);
   }
-  uint32_t most = static_cast<uint32_t>(plan.max_depth);
-  while (most > 0 && plan.ring_end(most) + tuning.scratch > tiles::kTileSharedLimit) --most;
+  const auto fit_beside_scratch = [&](uint32_t stages) {
+    return uint64_t{plan.ring_end(stages)} + tuning.scratch <= tiles::kTileSharedLimit;
+  };
+  if (!fit_beside_scratch(2)) {
+    return failure(Code::invalid_tuning, "tuning: ", tuning.scratch,
+                   " bytes of scratch leave no room for 2 stages; the nearest legal number is ",
+                   tiles::kTileSharedLimit - plan.ring_end(2));
+  }
+  uint32_t most = std::min(static_cast<uint32_t>(plan.max_depth), depth);
+  while (!fit_beside_scratch(most)) --most;
   const uint32_t stages = tuning.stages == 0 ? most : tuning.stages;
   if (stages < 2 || stages > most) {
     return failure(Code::invalid_tuning, "tuning: ", stages, " stages of ", plan.stage_bytes,
                    " bytes beside ", tuning.scratch, " of scratch; the nearest legal number is ",
-                   stages < 2 && most > 1 ? 2 : most);
+                   stages < 2 ? 2 : most);
   }
-  const bool spans =
-      shape.interval == 0 || (shape.interval == plan.mmas && !tiles::wgmma_begins_in_temporary(shape));
+  // A group has one scale of each row and column, those of a K tile.
+  const bool spans = shape.interval == 0 || (!shape.scaled && shape.interval == plan.mmas &&
+                                             !tiles::wgmma_begins_in_temporary(shape));
   if (tuning.group_tiles == 0 || (tuning.group_tiles > 1 && !spans)) {
-    return failure(Code::invalid_tuning, "tuning: groups of ", tuning.group_tiles,
-                   " K tiles; the nearest legal number is 1");
+    return failure(Code::invalid_tuning, "tuning: groups of ", tuning.group_tiles, " K tiles",
+                   shape.scaled ? ", each of which has its own scales" : "",
+                   "; the nearest legal number is 1");
   }
   shape.cluster_m = static_cast<int>(tuning.cluster_m);
   shape.cluster_n = static_cast<int>(tuning.cluster_n);
@@ -214,6 +226,16 @@ pipeline_status tune(const Tuning& tuning, tiles::WgmmaTileShape& shape, TunedPi
   params.stages = stages;
   params.group_tiles = tuning.group_tiles;
   return {};
+}
+
+pipeline_status check_groups(const tiles::WgmmaTileShape& shape, const TunedPipelineParams& params) {
+  const bool shares = shape.interval != 0 && tiles::wgmma_tile_plan(shape).parts() > 1;
+  if (!shares || params.group_tiles == 1 || params.group_tiles >= params.k_tiles) return {};
+  // Group g stands between 1 and k_tiles.
+  const bool below = params.group_tiles - 1 <= params.k_tiles - params.group_tiles;
+  return failure(Code::invalid_tuning, "tuning: groups of ", params.group_tiles, " of ", params.k_tiles,
+                 " K tiles, where parts share the temporary; the nearest legal number is ",
+                 below ? 1 : params.k_tiles);
 }
 
 pipeline_status bind_second_operand(const OperandView& b, const OperandView& b2, const OperandRules& rules,

@@ -140,12 +140,58 @@ TEST(SuggestPipeline, refuses_a_tuning_with_the_nearest_legal_one) {
                {"1 stages of 49152 bytes", "nearest legal number is 2"});
   expect_error(error({.stages = 5}), Code::invalid_tuning, {"5 stages", "nearest legal number is 4"});
   expect_error(error({.stages = 4, .scratch = 60000}), Code::invalid_tuning, {"60000 of scratch", "is 3"});
+  expect_error(error({.scratch = 200000}), Code::invalid_tuning,
+               {"200000 bytes of scratch", "2 stages", "nearest legal number is 133120"});
+  EXPECT_TRUE(suggest_pipeline<Wide>(a, b, Tuning{.scratch = 133120}));
+  expect_error(error({.scratch = 0xFFFFFFF0u}), Code::invalid_tuning, {"4294967280 bytes of scratch"});
   expect_error(error({.group_tiles = 2}), Code::invalid_tuning, {"2 K tiles", "nearest legal number is 1"});
+  const auto shallow = [&](uint32_t stages) {
+    return suggest_pipeline<3, Wide>(a, b, Tuning{.stages = stages});
+  };
+  expect_error(shallow(4).error(), Code::invalid_tuning, {"4 stages", "nearest legal number is 3"});
+  ASSERT_TRUE(shallow(0));
+  EXPECT_EQ(shallow(0)->get_device_handle().stages(), 3u);
   const auto tuned = suggest_pipeline<Wide>(a, b, Tuning{.cluster_m = 2, .stages = 3});
   ASSERT_TRUE(tuned);
   EXPECT_EQ(tuned->get_device_handle().stages(), 3u);
   EXPECT_EQ(tuned->get_cluster_dim(), (Extent3{2, 1, 1}));
   EXPECT_EQ(tuned->launch_config({2, 1, 1}).shared_bytes, 3u * (49152 + 16));
+}
+
+template <int M, int N, int Threads, class... More>
+using Tunable8 =
+    decltype(((Size<M, N, 128>() + Precision<e4m3, e4m3, float>() + BlockDim<Threads>() + MaxAlignment() +
+               WithPipeline() + EnableInputStreaming() + SM<900, arch_specific>() + Tunable<2, 2>()) +
+              ... + More()));
+
+auto bytes_a(int64_t m, int64_t k) {
+  return make_gmem_tensor<row_major>(static_cast<e4m3*>(static_cast<void*>(memory())), m, k, k);
+}
+auto bytes_b(int64_t k, int64_t n) {
+  return make_gmem_tensor<col_major>(static_cast<e4m3*>(static_cast<void*>(memory())), k, n, k);
+}
+
+TEST(SuggestPipeline, refuses_groups_that_would_lose_scales) {
+  using Scaled = Tunable8<64, 128, 128, ScaledPromotion>;
+  const auto a = bytes_a(64, 512);
+  const auto b = bytes_b(512, 64);
+  expect_error(suggest_pipeline<Scaled>(a, b, Tuning{.group_tiles = 2}).error(),
+               pipeline_error_code::invalid_tuning,
+               {"2 K tiles", "its own scales", "nearest legal number is 1"});
+  EXPECT_TRUE((suggest_pipeline<Tunable8<64, 128, 128>>(a, b, Tuning{.group_tiles = 2})));
+}
+
+TEST(SuggestPipeline, refuses_groups_of_some_k_tiles_where_parts_share_the_temporary) {
+  using Parts = Tunable8<128, 128, 128>;
+  static_assert(tiles::wgmma_tile_plan(facts_of_v<Parts>.wgmma_shape()).parts() == 2);
+  const auto a = bytes_a(64, 640);
+  const auto b = bytes_b(640, 64);
+  for (const auto& [group, nearest] : {std::pair{2u, "number is 1"}, {4u, "number is 5"}}) {
+    expect_error(suggest_pipeline<Parts>(a, b, Tuning{.group_tiles = group}).error(),
+                 pipeline_error_code::invalid_tuning, {"of 5 K tiles", nearest});
+  }
+  for (const uint32_t group : {1u, 5u, 6u})
+    EXPECT_TRUE(suggest_pipeline<Parts>(a, b, Tuning{.group_tiles = group}));
 }
 
 TEST(SuggestPipeline, has_a_text_for_every_code) {

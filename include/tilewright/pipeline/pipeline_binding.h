@@ -15,10 +15,10 @@ namespace tilewright::blas {
 /// What a pipeline with Tunable is told when it is made.
 struct Tuning {
   uint32_t cluster_m = 1, cluster_n = 1;  // blocks, powers of two
-  uint32_t stages = 0;                    // 2 or more; 0: as many as fit beside the scratch
+  uint32_t stages = 0;                    // 2 to Depth; 0: as many as fit beside the scratch
   uint32_t scratch = 0;                   // bytes of shared memory of the epilogue
-  /// K tiles of a promotion group. Where parts share the temporary, 1 or, unless the tile is a large one
-  /// (tiles::wgmma_begins_in_temporary), at least those of the product.
+  /// K tiles of a promotion group: 1 with ScaledPromotion. Where parts share the temporary, 1 or, unless the
+  /// tile is a large one (tiles::wgmma_begins_in_temporary), at least those of the product.
   uint32_t group_tiles = 1;
 };
 
@@ -47,8 +47,11 @@ struct OperandRules {
 };
 
 /// Checks a tuning of a tile whose shape names the largest cluster, sets the tuned one in it and fills in
-/// `params`. Errors: invalid_tuning.
-pipeline_status tune(const Tuning& tuning, tiles::WgmmaTileShape& shape, TunedPipelineParams& params);
+/// `params`. depth: the most stages, 2 or more, which fit in shared memory. Errors: invalid_tuning.
+pipeline_status tune(const Tuning& tuning, uint32_t depth, tiles::WgmmaTileShape& shape,
+                     TunedPipelineParams& params);
+/// What the groups of a tuning owe to the product's K, after bind_operands. Errors: invalid_tuning.
+pipeline_status check_groups(const tiles::WgmmaTileShape& shape, const TunedPipelineParams& params);
 
 using EncodeFunction = Expected<TensorMap> (*)(const TensorMapSpec&);
 

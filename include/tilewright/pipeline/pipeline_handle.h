@@ -177,7 +177,7 @@ class DevicePipeline {
     typename Plan::Params params;
     if constexpr (is_tunable) {
       tiles::WgmmaTileShape shape = f.wgmma_shape();
-      const pipeline_status tuned = detail::tune(tuning, shape, params);
+      const pipeline_status tuned = detail::tune(tuning, Depth, shape, params);
       if (!tuned) return tuned;
       rules_a.layout = tiles::wgmma_layout_a(shape);
       rules_b.layout = tiles::wgmma_layout_b(shape);
@@ -196,6 +196,10 @@ class DevicePipeline {
     } else {
       const pipeline_status status = bind_maps(a, rules_a, b, rules_b, params);
       if (!status) return status;
+    }
+    if constexpr (is_tunable) {
+      const pipeline_status grouped = detail::check_groups(f.wgmma_shape(), params);
+      if (!grouped) return grouped;
     }
     Plan::describe(a, b, params);
     if constexpr (facts_of_v<D>.scaled_promotion) {
