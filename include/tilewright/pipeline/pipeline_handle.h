@@ -71,6 +71,12 @@ class DevicePipeline {
       "them 192 registers a thread with BlockDim<128>, 128 with BlockDim<256>, 32 with BlockDim<512>: "
       "use a smaller tile, or execute(functor) with internal_accumulator");
 
+  static_assert(
+      Depth >= 2 || !facts_of_v<D>.scaled_promotion,
+      "ScaledPromotion needs a depth of 2 or more: the scales of a K tile arrive while the one before "
+      "it is multiplied");
+  static_assert(Depth >= 2 || !is_tunable,
+                "Tunable needs a depth of 2 or more, the fewest stages of a Tuning");
   static_assert(has_internal_accumulator || products == 1,
                 "a reusable_accumulator holds one product: use execute(functor) with Products<2>");
   static_assert(has_internal_accumulator || !facts_of_v<D>.is_split() ||
