@@ -155,6 +155,7 @@ TEST(SuggestPipeline, refuses_a_tuning_with_the_nearest_legal_one) {
   ASSERT_TRUE(tuned);
   EXPECT_EQ(tuned->get_device_handle().stages(), 3u);
   EXPECT_EQ(tuned->get_cluster_dim(), (Extent3{2, 1, 1}));
+  EXPECT_EQ(tuned->buffer_size(), 3u * (49152 + 16));
   EXPECT_EQ(tuned->launch_config({2, 1, 1}).shared_bytes, 3u * (49152 + 16));
 }
 
@@ -219,6 +220,29 @@ TEST(SuggestPipeline, a_matrix_serves_all_batches_of_the_other_operand) {
       suggest_pipeline<2, D>(make_gmem_tensor_batched<row_major>(memory(), 64, 64, 3), tensor_b(64, 8, 64))));
   EXPECT_TRUE((suggest_pipeline<2, D>(make_gmem_tensor_batched<row_major>(memory(), 64, 64, 3, 64, 0),
                                       make_gmem_tensor_batched<col_major>(memory(), 64, 8, 3))));
+}
+
+TEST(Rebind, keeps_the_tuning) {
+  using Tile = Tunable8<64, 128, 128>;
+  auto p = suggest_pipeline<Tile>(bytes_a(64, 512), bytes_b(512, 64),
+                                  Tuning{.cluster_m = 2, .stages = 3, .group_tiles = 2});
+  ASSERT_TRUE(p) << p.error().message;
+  const auto expect_tuned = [&](uint32_t cluster_n, uint32_t stages, uint32_t groups) {
+    EXPECT_EQ(p->get_cluster_dim(), (Extent3{2, cluster_n, 1}));
+    EXPECT_EQ(p->get_device_handle().stages(), stages);
+    EXPECT_EQ(p->get_device_handle().group_tiles(), groups);
+  };
+  ASSERT_TRUE(p->rebind(bytes_a(128, 256), bytes_b(256, 128)));
+  expect_tuned(1, 3, 2);
+  EXPECT_EQ(p->get_tile_count(), (Extent3{2, 1, 1}));
+  // A tuning that is refused is not kept either.
+  EXPECT_FALSE(p->rebind(bytes_a(128, 256), bytes_b(256, 128), Tuning{.stages = 1}));
+  ASSERT_TRUE(p->rebind(bytes_a(64, 256), bytes_b(256, 128)));
+  expect_tuned(1, 3, 2);
+  ASSERT_TRUE(p->rebind(bytes_a(64, 256), bytes_b(256, 128),
+                        Tuning{.cluster_m = 2, .cluster_n = 2, .stages = 4, .group_tiles = 3}));
+  ASSERT_TRUE(p->rebind(bytes_a(64, 256), bytes_b(256, 128)));
+  expect_tuned(2, 4, 3);
 }
 
 TEST(Rebind, points_a_pipeline_at_other_tensors_or_leaves_it_as_it_was) {

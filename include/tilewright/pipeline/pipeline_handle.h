@@ -142,6 +142,8 @@ class DevicePipeline {
     if constexpr (is_tunable) return params_.stages;
     return static_cast<uint32_t>(Depth);
   }
+  /// K tiles of a promotion group.
+  TILEWRIGHT_HOST_DEVICE uint32_t group_tiles() const requires(is_tunable) { return params_.group_tiles; }
   /// Whether the block has others in its cluster.
   TILEWRIGHT_HOST_DEVICE bool in_cluster() const {
     if constexpr (is_tunable) return params_.cluster_m * params_.cluster_n > 1;

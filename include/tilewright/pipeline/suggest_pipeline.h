@@ -38,7 +38,8 @@ class Pipeline {
   static constexpr bool uses_cluster = Handle::uses_cluster, uses_multicast = Handle::uses_multicast;
   static constexpr int depth = Handle::depth;
 
-  static constexpr uint32_t buffer_size() { return Handle::buffer_size(); }
+  static constexpr uint32_t buffer_size() requires(!Handle::is_tunable) { return Handle::buffer_size(); }
+  uint32_t buffer_size() const requires(Handle::is_tunable) { return Handle::buffer_size(handle_.stages()); }
   static constexpr uint32_t buffer_alignment() { return Handle::buffer_alignment(); }
   /// The block to launch, the threads that bring operands included.
   static constexpr Extent3 get_block_dim() { return Handle::get_block_dim(); }
@@ -82,7 +83,6 @@ class Pipeline {
     config.block = get_block_dim();
     config.cluster = get_cluster_dim();
     config.shared_bytes = buffer_size() + scratch;
-    if constexpr (Handle::is_tunable) config.shared_bytes = Handle::buffer_size(handle_.stages()) + scratch;
     config.stream = stream;
     config.name = name;
     return config;
@@ -160,15 +160,19 @@ class Pipeline {
     check_tensors<A, B>();
     void* on = nullptr;
     if constexpr (Handle::Operands::kOwns) ((on = static_cast<void*>(stream)), ...);
+    if constexpr (Handle::is_tunable) return rebind(a, b, tuning_);
     return handle_.bind(detail::operand_view(a), detail::operand_view(b), operands_, on);
   }
 
-  /// The same with Tunable. Errors besides: invalid_tuning.
+  /// The same with Tunable, tuned anew: rebind(A, B) keeps the tuning. Errors besides: invalid_tuning.
   template <class A, class B>
   pipeline_status rebind(const A& a, const B& b, const Tuning& tuning) {
     static_assert(Handle::is_tunable, "a Tuning belongs to Tunable");
     check_tensors<A, B>();
-    return handle_.bind(detail::operand_view(a), detail::operand_view(b), operands_, nullptr, tuning);
+    const pipeline_status bound =
+        handle_.bind(detail::operand_view(a), detail::operand_view(b), operands_, nullptr, tuning);
+    if (bound) tuning_ = tuning;
+    return bound;
   }
 
   /// With ScaledPromotion: FP32 scales in device memory, of A one for each row and K tile, of B one for each
@@ -231,8 +235,11 @@ class Pipeline {
                   "the arrangement of tensor B is not the one that Arrangement<> names");
   }
 
+  struct Untuned {};
+
   Handle handle_;
   [[no_unique_address]] typename Handle::Operands operands_;
+  [[no_unique_address]] std::conditional_t<Handle::is_tunable, Tuning, Untuned> tuning_;
 };
 
 namespace impl {
