@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <initializer_list>
 #include <sstream>
 #include <string>
 
+#include "tilewright/pipeline/linear_epilogue_ops.h"
 #include "tilewright/pipeline/output_binding.h"
 #include "tilewright/schedule/tile_schedule.h"
 
@@ -283,6 +285,25 @@ pipeline_status bind_output(const OperandView& c, Element element, const SlabPla
                    round_up(c.columns * bytes_of(element), 16) / bytes_of(element));
   }
   return encode_operand(c, rules, encode, map);
+}
+
+pipeline_status check_linear_elements(const LinearEpilogueOps& ops, int bytes) {
+  const auto one_of = [](DType type, std::initializer_list<DType> of) {
+    return std::find(of.begin(), of.end(), type) != of.end();
+  };
+  if (ops.beta != 0 && !one_of(ops.c_type, {DType::f32, DType::f16, DType::bf16})) {
+    return failure(Code::unsupported_element, "C: elements are ", name_of(ops.c_type),
+                   "; the nearest legal types are f32, f16 and bf16");
+  }
+  if (bits_of(ops.d_type) != 8 * bytes ||
+      !one_of(ops.d_type, {DType::f32, DType::f16, DType::bf16, DType::e4m3, DType::e5m2})) {
+    return failure(Code::unsupported_element, "D: elements are ", name_of(ops.d_type),
+                   "; the nearest legal types are ",
+                   bytes == 4   ? "f32"
+                   : bytes == 2 ? "f16 and bf16"
+                                : "e4m3 and e5m2");
+  }
+  return {};
 }
 
 }  // namespace tilewright::blas::detail

@@ -32,6 +32,8 @@ const char* pipeline_error_string(pipeline_error_code code) {
       return "cluster_grid_divisibility: the grid of tiles is not made of whole clusters";
     case pipeline_error_code::invalid_tuning:
       return "invalid_tuning: a cluster, stages or groups that a pipeline with Tunable cannot have";
+    case pipeline_error_code::unsupported_element:
+      return "unsupported_element: a type of C or D that an epilogue cannot read or store";
     case pipeline_error_code::tensor_map:
       return "tensor_map: the driver refused a TMA descriptor";
     case pipeline_error_code::cuda:

@@ -86,7 +86,14 @@ void check_tuned(const TunedCase& s) {
     ops.rows = rows.lines();
     ops.columns = columns.lines();
   }
-  const auto epilogue = make_linear_epilogue<D, Vectors>(c.tensor(), c.tensor(), ops);
+  const auto source = [&] {
+    if constexpr (sizeof(Out) == 1) {  // there is no C of 8 bits
+      return make_gmem_tensor_batched<OrderC>(static_cast<const float*>(nullptr), s.m, s.n, s.batches);
+    } else {
+      return c.tensor();
+    }
+  }();
+  const auto epilogue = make_linear_epilogue<D, Vectors>(c.tensor(), source, ops);
   ASSERT_TRUE(epilogue) << epilogue.error().message;
   using Epilogue = std::decay_t<decltype(*epilogue)>;
   tuning.scratch = Epilogue::scratch_bytes();
@@ -169,6 +176,31 @@ TEST_F(Tuned, scales_of_groups_are_applied_at_promotion) {
   check_tuned<Wide, bf16>({.m = 130, .n = 264, .k = 528, .groups = true, .clusters = 1});
   using Copied = TunedTile<64, 128, 128, promoted<4>, Tunable<1, 1>, CopiedInput, ScaledPromotion>;
   check_tuned<Copied, bf16>({.m = 70, .n = 130, .k = 300, .groups = true, .alignment = 1, .bulk = false});
+}
+TEST_F(Tuned, epilogues_refuse_types_that_they_cannot_read_or_store) {
+  using D = Loaded<64, 64, 128, promoted<4>>;
+  Matrix<bf16, row_major> c(64, 64, 1, 0, true, "C");
+  const auto view = blas::detail::operand_view(c.tensor());
+  const auto error = [&](DType of_c, DType of_d, float beta = 1) {
+    LinearEpilogueOps ops;
+    ops.beta = beta;
+    ops.c_type = of_c;
+    ops.d_type = of_d;
+    const auto made = make_linear_epilogue<D, 2>(view, view, ops);
+    return made ? pipeline_error{} : made.error();
+  };
+  const auto expect_refused = [&](DType of_c, DType of_d, const char* text) {
+    EXPECT_EQ(error(of_c, of_d).code, pipeline_error_code::unsupported_element);
+    EXPECT_NE(error(of_c, of_d).message.find(text), std::string::npos) << error(of_c, of_d).message;
+  };
+  for (const DType type : {DType::f32, DType::f16, DType::bf16})
+    EXPECT_EQ(error(type, DType::bf16).code, pipeline_error_code::none);
+  EXPECT_EQ(error(DType::f32, DType::f16).code, pipeline_error_code::none);
+  EXPECT_EQ(error(DType::e4m3, DType::f16, 0).code, pipeline_error_code::none);  // C is not read
+  expect_refused(DType::e4m3, DType::bf16, "C: elements are e4m3");
+  expect_refused(DType::f64, DType::bf16, "C: elements are f64");
+  expect_refused(DType::f32, DType::f32, "D: elements are f32; the nearest legal types are f16 and bf16");
+  expect_refused(DType::f32, DType::e4m3, "D: elements are e4m3");
 }
 TEST_F(Tuned, what_no_result_needs_is_not_read) {
   using D = Loaded<64, 64, 128, promoted<4>>;

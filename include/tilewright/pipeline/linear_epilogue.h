@@ -1,7 +1,7 @@
 // D = convert(scale * result + beta * C) for run(), in the two phases that let the stores of one tile run
 // under the main loop of the next. Types of C and of D, factors in device memory, scales of rows and columns
-// and the strides of D are what a launch says they are; where TMA cannot address D, elements are stored one
-// by one.
+// and the strides of D are what a launch says they are; a D that TMA cannot address is stored element by
+// element, if the launch says that too (LinearEpilogueOps::bulk).
 //
 // linear_store (linear_store.h) has the types of C and D in its own and stores right after a tile's last MMA.
 #pragma once
@@ -47,6 +47,9 @@ struct ScaleAndBeta {
     }
   }
 };
+
+template <class T, class... Of>
+inline constexpr bool is_any_of_v = (is_same_element_v<T, Of> || ...);
 
 template <int Bytes>
 using WordOf = std::conditional_t<Bytes == 1, uint8_t, std::conditional_t<Bytes == 2, uint16_t, uint32_t>>;
@@ -289,11 +292,16 @@ class LinearEpilogue {
 };
 
 /// An epilogue for run() that stores into d. c: of d's extents, which may be d itself; its data may be null
-/// where beta is zero. Errors: alignment_unfulfilled and the like where ops.bulk asks for more than D allows.
+/// where beta is zero. Errors: unsupported_element; alignment_unfulfilled and the like where ops.bulk asks
+/// for more than D allows.
 template <AnyDescription D, int Bytes, bool Vectors = false, bool AnyOrder = false>
 pipeline_result<LinearEpilogue<D, Bytes, Vectors, AnyOrder>> make_linear_epilogue(
     const detail::OperandView& d, const detail::OperandView& c, const LinearEpilogueOps& ops) {
   static_assert(path_of_v<D> == path::wgmma, "linear_epilogue stores what wgmma leaves in registers");
+  static_assert(Bytes == 1 || Bytes == 2 || Bytes == 4,
+                "linear_epilogue stores elements of 8, 16 or 32 bits");
+  if (const pipeline_status status = detail::check_linear_elements(ops, Bytes); !status)
+    return status.error();
   using Word = impl::WordOf<Bytes>;
   LinearEpilogue<D, Bytes, Vectors, AnyOrder> made;
   made.target_.rows = static_cast<uint32_t>(d.rows);
@@ -308,13 +316,18 @@ pipeline_result<LinearEpilogue<D, Bytes, Vectors, AnyOrder>> make_linear_epilogu
   return made;
 }
 
-/// The same of tensors, which name the types of C and D.
+/// The same of tensors, which name the types of C and D: where D has 8 bits and there is no C, `c` is a null
+/// tensor of another type.
 template <AnyDescription D, bool Vectors = false, class T, arrangement Order, int Rank, int64_t Ld,
           AnyTensor Source>
 auto make_linear_epilogue(const Tensor<T, Order, Rank, Ld>& d, const Source& c, LinearEpilogueOps ops = {}) {
   static_assert(Source::order == Order, "C has D's order");
+  using From = std::remove_cv_t<typename Source::value_type>;
+  static_assert(impl::is_any_of_v<From, float, f16, bf16>, "the elements of C are f32, f16 or bf16");
+  static_assert(impl::is_any_of_v<T, float, f16, bf16, e4m3, e5m2>,
+                "the elements of D are f32, f16, bf16, e4m3 or e5m2");
   ops.d_type = dtype_of<T>;
-  ops.c_type = dtype_of<std::remove_cv_t<typename Source::value_type>>;
+  ops.c_type = dtype_of<From>;
   return make_linear_epilogue<D, static_cast<int>(sizeof(T)), Vectors, Order == col_major>(
       detail::operand_view(d), detail::operand_view(c), ops);
 }

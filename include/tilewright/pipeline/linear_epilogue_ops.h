@@ -3,6 +3,7 @@
 
 #include "tilewright/mainloop/wgmma_tile_plan.h"
 #include "tilewright/numeric/dtype.h"
+#include "tilewright/pipeline/pipeline_error.h"
 
 namespace tilewright::blas {
 
@@ -19,12 +20,19 @@ struct LinearEpilogueOps {
   /// FP32 scales of the rows and columns of D (k_stride is not looked at); null: none.
   tiles::ScaleLines rows, columns;
 
-  DType c_type = DType::f32;  // f32, f16 or bf16
+  DType c_type = DType::f32;  // f32, f16 or bf16, where beta is not zero
   DType d_type = DType::f32;  // of the epilogue's element size: f32; f16 or bf16; e4m3 or e5m2
   /// D of 8 bits: clamp to the largest finite value; otherwise overflow gives NaN (e4m3) or infinity (e5m2).
   bool saturate = true;
-  /// Store by TMA, if it can address D.
+  /// Store by TMA: a D that it cannot address is refused. Otherwise elements are stored one by one, wherever
+  /// they lie.
   bool bulk = true;
 };
 
+namespace detail {
+
+/// Whether an epilogue that stores elements of `bytes` can take these types. Errors: unsupported_element.
+pipeline_status check_linear_elements(const LinearEpilogueOps& ops, int bytes);
+
+}  // namespace detail
 }  // namespace tilewright::blas

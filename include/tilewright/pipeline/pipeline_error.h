@@ -26,9 +26,10 @@ enum class pipeline_error_code : uint8_t {
   stride_out_of_range,    // 2^40 bytes or more
   scale_mismatch,         // scales of other rows, columns or batches than their operand needs
   cluster_grid_divisibility,
-  invalid_tuning,  // a cluster, stages or groups that a pipeline with Tunable cannot have
-  tensor_map,      // the driver refused a descriptor that satisfies every rule
-  cuda,            // no driver, no device
+  invalid_tuning,       // a cluster, stages or groups that a pipeline with Tunable cannot have
+  unsupported_element,  // a type of C or D that an epilogue cannot read or store
+  tensor_map,           // the driver refused a descriptor that satisfies every rule
+  cuda,                 // no driver, no device
 };
 
 /// The stable name of a code, with what it means.
