@@ -167,6 +167,15 @@ TEST_F(Tuned, copied_operands_have_any_alignment) {
   check_tuned<TunedTile<64, 64, 128, fast, CopiedInput, Tunable<1, 1>>, float>(
       {.m = 65, .n = 64, .k = 129, .alignment = 1});
 }
+TEST_F(Tuned, copied_tiles_have_any_columns) {
+  // 8, 4 and 1 bytes: two sizes of cp.async, and words; the last copies of a tile go beyond it.
+  for (const int alignment : {8, 4, 1}) {
+    check_tuned<TunedTile<64, 40, 128, promoted<4>, CopiedInput, Tunable<1, 1>>, float>(
+        {.m = 70, .n = 95, .k = 333, .alignment = alignment, .bulk = false});
+    check_tuned<TunedTile<64, 8, 128, promoted<4>, CopiedInput, Tunable<1, 1>>, float>(
+        {.m = 64, .n = 21, .k = 333, .alignment = alignment, .bulk = false});
+  }
+}
 TEST_F(Tuned, scales_of_groups_are_applied_at_promotion) {
   using D = Loaded<64, 128, 128, promoted<4>, ScaledPromotion>;
   check_tuned<D, float>({.m = 100, .n = 264, .k = 700, .tuning = {.cluster_m = 2}, .groups = true});

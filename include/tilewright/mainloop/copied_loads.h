@@ -87,7 +87,7 @@ struct CopiedLoads {
       copy_pieces<8, Lines>(to, from, tile * Lines, k0);
     } else if (from.is_aligned(4)) {
       copy_pieces<4, Lines>(to, from, tile * Lines, k0);
-    } else if (k0 != 0 && k0 + 128 + 4 <= from.k) {
+    } else if (k0 != 0 && from.k - k0 >= 128 + 4) {
       copy_words<Lines>(to, from, tile * Lines, k0);
     } else {
       copy_bytes<Lines>(to, from, tile * Lines, k0);
@@ -104,7 +104,7 @@ struct CopiedLoads {
   TILEWRIGHT_DEVICE static void copy_pieces(uint32_t to, const CopiedOperand& from, uint32_t first_line,
                                             uint32_t k0) {
     constexpr uint32_t kPieces = 128 / Bytes, kAtOnce = 4;
-    static_assert(Lines * kPieces % (kAtOnce * kThreads) == 0);
+    constexpr bool kWhole = Lines * kPieces % (kAtOnce * kThreads) == 0;
     const uint32_t byte = thread() % kPieces * Bytes, k = k0 + byte;
     const uint32_t left = k >= from.k ? 0 : from.k - k < Bytes ? from.k - k : Bytes;
     TILEWRIGHT_NO_UNROLL
@@ -112,6 +112,9 @@ struct CopiedLoads {
       TILEWRIGHT_UNROLL
       for (uint32_t j = 0; j < kAtOnce; ++j) {
         const uint32_t line = first + j * kThreads / kPieces;
+        if constexpr (!kWhole) {
+          if (line >= Lines) break;
+        }
         const uint32_t bytes = first_line + line < from.lines ? left : 0;
         const uint8_t* source =
             bytes != 0 ? from.data + static_cast<int64_t>(first_line + line) * from.ld + k : from.data;
@@ -134,7 +137,7 @@ struct CopiedLoads {
   TILEWRIGHT_DEVICE static void copy_words(uint32_t to, const CopiedOperand& from, uint32_t first_line,
                                            uint32_t k0) {
     constexpr uint32_t kAtOnce = 4;
-    static_assert(Lines * 8 % (kAtOnce * kThreads) == 0);
+    constexpr bool kWhole = Lines * 8 % (kAtOnce * kThreads) == 0;
     const uint32_t byte = thread() % 8 * 16;
     TILEWRIGHT_NO_UNROLL
     for (uint32_t first = thread() / 8; first < Lines; first += kAtOnce * kThreads / 8) {
@@ -152,6 +155,9 @@ struct CopiedLoads {
       TILEWRIGHT_UNROLL
       for (uint32_t j = 0; j < kAtOnce; ++j) {
         const uint32_t line = first + j * kThreads / 8;
+        if constexpr (!kWhole) {
+          if (line >= Lines) break;
+        }
         const bool exists = first_line + line < from.lines;
         Chunk chunk;
         TILEWRIGHT_UNROLL
