@@ -240,6 +240,14 @@ pipeline_status check_groups(const tiles::WgmmaTileShape& shape, const TunedPipe
                  below ? 1 : params.k_tiles);
 }
 
+pipeline_status check_copied_lines(const OperandView& a, const OperandRules& rules) {
+  constexpr int64_t kLimit = (int64_t{1} << 32) - 256;
+  const int bytes = rules.element_bytes();
+  if (a.columns * bytes < kLimit) return {};
+  return failure(Code::extent_out_of_range, rules.name, ": ", a.columns, " columns of ", bytes,
+                 " bytes, which are copied; the nearest legal value is ", (kLimit - 1) / bytes);
+}
+
 pipeline_status bind_second_operand(const OperandView& b, const OperandView& b2, const OperandRules& rules,
                                     EncodeFunction encode, PipelineParams& params) {
   OperandRules second = rules;

@@ -195,6 +195,19 @@ TEST(SuggestPipeline, refuses_groups_of_some_k_tiles_where_parts_share_the_tempo
     EXPECT_TRUE(suggest_pipeline<Parts>(a, b, Tuning{.group_tiles = group}));
 }
 
+TEST(SuggestPipeline, refuses_lines_whose_bytes_cannot_be_counted_where_they_are_copied) {
+  using Copied = decltype(Size<64, 64, 64>() + Precision<bf16, bf16, float>() + BlockDim<128>() +
+                          WithPipeline() + CopiedInput() + SM<900, arch_specific>());
+  const auto bind = [](int64_t k) {
+    return suggest_pipeline<Copied>(make_gmem_tensor<row_major>(memory(), 1, k, k),
+                                    make_gmem_tensor<col_major>(memory(), k, 1, k));
+  };
+  constexpr int64_t kMost = (int64_t{1} << 31) - 129;
+  EXPECT_TRUE(bind(kMost));
+  expect_error(bind(kMost + 1).error(), pipeline_error_code::extent_out_of_range,
+               {"2147483520 columns of 2 bytes", "nearest legal value is 2147483519"});
+}
+
 TEST(SuggestPipeline, has_a_text_for_every_code) {
   for (int code = 0; code <= static_cast<int>(pipeline_error_code::cuda); ++code) {
     EXPECT_STRNE(pipeline_error_string(static_cast<pipeline_error_code>(code)), "unknown");

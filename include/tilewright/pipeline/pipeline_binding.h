@@ -65,6 +65,10 @@ pipeline_status bind_operands(const OperandView& a, const OperandRules& a_rules,
                               const OperandRules& b_rules, uint32_t tile_k, EncodeFunction encode,
                               PipelineParams& params);
 
+/// What CopiedInput asks of the lines of K of A, which are those of B, after bind_operands: their bytes are
+/// counted in 32 bits, up to whole K tiles. Errors: extent_out_of_range.
+pipeline_status check_copied_lines(const OperandView& a, const OperandRules& rules);
+
 /// The map of a second matrix B, which must have the first one's extents. Errors: as check_operands;
 /// incompatible_n, incompatible_k, incompatible_batches.
 pipeline_status bind_second_operand(const OperandView& b, const OperandView& b2, const OperandRules& rules,

@@ -205,6 +205,10 @@ class DevicePipeline {
       const pipeline_status status = bind_maps(a, rules_a, b, rules_b, params);
       if (!status) return status;
     }
+    if constexpr (facts_of_v<D>.copied_input) {
+      const pipeline_status copied = detail::check_copied_lines(a, rules_a);
+      if (!copied) return copied;
+    }
     if constexpr (is_tunable) {
       const pipeline_status grouped = detail::check_groups(f.wgmma_shape(), params);
       if (!grouped) return grouped;
