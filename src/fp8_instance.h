@@ -96,7 +96,11 @@ Status launch(const Fp8GemmArguments& args, const Fp8Launch& how) {
   if (!pipeline) return error_of(pipeline.error());
   blas::LinearEpilogueOps ops = args.ops;
   if constexpr (kId.scales == Scales::blocks) {
-    if (args.block_scales) pipeline->set_scales(args.a_scales, args.b_scales);
+    // Where A and B are not read there are none.
+    if (args.block_scales && (args.a_scales.data != nullptr || args.b_scales.data != nullptr)) {
+      const blas::pipeline_status scaled = pipeline->set_scales(args.a_scales, args.b_scales);
+      if (!scaled) return error_of(scaled.error());
+    }
   }
   if (kVectors && !args.block_scales) {
     ops.rows = args.a_scales;

@@ -267,6 +267,15 @@ pipeline_status bind_second_operand(const OperandView& b, const OperandView& b2,
   return encode_operand(b2, second, encode, params.b2_map);
 }
 
+pipeline_status check_group_scales(bool of_a, bool of_b, bool required) {
+  if (of_a && of_b) return {};
+  if (!of_a && !of_b && !required) return {};
+  return failure(Code::scale_mismatch, of_a ? "B" : "A", ": its scales are null",
+                 required
+                     ? ", and parts share the temporary; the nearest legal value is scales of both A and B"
+                     : "; the nearest legal value is scales of both A and B, or of neither");
+}
+
 pipeline_status cluster_grid_error(uint32_t tiles_m, uint32_t tiles_n, uint32_t cluster_m,
                                    uint32_t cluster_n) {
   return failure(Code::cluster_grid_divisibility, tiles_m, " x ", tiles_n,

@@ -27,7 +27,9 @@ const char* pipeline_error_string(pipeline_error_code code) {
     case pipeline_error_code::stride_out_of_range:
       return "stride_out_of_range: a stride of 2^40 bytes or more";
     case pipeline_error_code::scale_mismatch:
-      return "scale_mismatch: the scales of an operand have other rows, columns or batches than it needs";
+      return "scale_mismatch: the scales of an operand are missing, or have other rows, columns or batches "
+             "than "
+             "it needs";
     case pipeline_error_code::cluster_grid_divisibility:
       return "cluster_grid_divisibility: the grid of tiles is not made of whole clusters";
     case pipeline_error_code::invalid_tuning:

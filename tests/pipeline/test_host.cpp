@@ -195,6 +195,26 @@ TEST(SuggestPipeline, refuses_groups_of_some_k_tiles_where_parts_share_the_tempo
     EXPECT_TRUE(suggest_pipeline<Parts>(a, b, Tuning{.group_tiles = group}));
 }
 
+TEST(SetScales, takes_those_of_both_operands_or_where_it_can_of_neither) {
+  const float scale = 1;
+  const tiles::ScaleLines some{&scale, 1, 1, 0}, none;
+  const auto code_of = [&](auto& p, const tiles::ScaleLines& of_a, const tiles::ScaleLines& of_b) {
+    return p.set_scales(of_a, of_b).error().code;
+  };
+  constexpr auto kNone = pipeline_error_code::none, kMismatch = pipeline_error_code::scale_mismatch;
+  auto one = suggest_pipeline<Tunable8<64, 128, 128, ScaledPromotion>>(bytes_a(64, 128), bytes_b(128, 64));
+  auto two = suggest_pipeline<Tunable8<128, 256, 256, ScaledPromotion>>(bytes_a(64, 128), bytes_b(128, 64));
+  ASSERT_TRUE(one && two);
+  EXPECT_EQ(code_of(*one, some, some), kNone);
+  EXPECT_EQ(code_of(*one, none, none), kNone);
+  EXPECT_EQ(code_of(*one, some, none), kMismatch);
+  EXPECT_EQ(code_of(*one, none, some), kMismatch);
+  EXPECT_EQ(code_of(*two, some, some), kNone);
+  EXPECT_EQ(code_of(*two, none, none), kMismatch);
+  expect_error(two->set_scales(some, none).error(), kMismatch, {"B: its scales are null", "both A and B"});
+  expect_error(two->set_scales(none, some).error(), kMismatch, {"A: its scales are null"});
+}
+
 TEST(SuggestPipeline, refuses_lines_whose_bytes_cannot_be_counted_where_they_are_copied) {
   using Copied = decltype(Size<64, 64, 64>() + Precision<bf16, bf16, float>() + BlockDim<128>() +
                           WithPipeline() + CopiedInput() + SM<900, arch_specific>());

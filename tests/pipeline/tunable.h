@@ -100,7 +100,9 @@ void check_tuned(const TunedCase& s) {
   auto p = suggest_pipeline<D>(a.const_tensor(), b.const_tensor(), tuning);
   ASSERT_TRUE(p) << p.error().message;
   if constexpr (facts_of_v<D>.scaled_promotion) {
-    if (s.groups) p->set_scales(rows.lines(), columns.lines());
+    if (s.groups) {
+      ASSERT_TRUE(p->set_scales(rows.lines(), columns.lines()));
+    }
   }
   using Handle = std::decay_t<decltype(p->get_device_handle())>;
   const schedule::TileSchedule tiles = p->make_schedule(static_cast<uint32_t>(s.batches));

@@ -74,6 +74,9 @@ pipeline_status check_copied_lines(const OperandView& a, const OperandRules& rul
 pipeline_status bind_second_operand(const OperandView& b, const OperandView& b2, const OperandRules& rules,
                                     EncodeFunction encode, PipelineParams& params);
 
+/// Whether A and B have scales of groups: both or, where they may lack them, neither. Errors: scale_mismatch.
+pipeline_status check_group_scales(bool of_a, bool of_b, bool required);
+
 /// The error of a tile grid that is not made of whole clusters.
 pipeline_status cluster_grid_error(uint32_t tiles_m, uint32_t tiles_n, uint32_t cluster_m,
                                    uint32_t cluster_n);

@@ -24,7 +24,7 @@ enum class pipeline_error_code : uint8_t {
   leading_dimension_too_small,
   alignment_unfulfilled,  // a base address, leading dimension or batch stride breaks the promised alignment
   stride_out_of_range,    // 2^40 bytes or more
-  scale_mismatch,         // scales of other rows, columns or batches than their operand needs
+  scale_mismatch,  // scales that are missing, or of other rows, columns or batches than their operand needs
   cluster_grid_divisibility,
   invalid_tuning,       // a cluster, stages or groups that a pipeline with Tunable cannot have
   unsupported_element,  // a type of C or D that an epilogue cannot read or store

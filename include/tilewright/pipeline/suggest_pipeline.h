@@ -175,13 +175,6 @@ class Pipeline {
     return bound;
   }
 
-  /// With ScaledPromotion: FP32 scales in device memory, of A one for each row and K tile, of B one for each
-  /// tiles::kScaleColumns columns and K tile. Null: none. They stay when the pipeline is bound anew.
-  void set_scales(const tiles::ScaleLines& a, const tiles::ScaleLines& b) {
-    static_assert(facts_of_v<descriptor>.scaled_promotion, "scales belong to ScaledPromotion");
-    handle_.set_scales(a, b);
-  }
-
   /// The same with Products<2>. Errors besides: incompatible_n.
   template <class A, class B, detail::AnyOperand B2, class... Stream>
   pipeline_status rebind(const A& a, const B& b, const B2& b2, const Stream&...) {
@@ -213,6 +206,19 @@ class Pipeline {
     check_tensors<A, B>();
     return handle_.bind({detail::operand_view(a), f.block_format(f.a), a_scales},
                         {detail::operand_view(b), f.block_format(f.b), b_scales});
+  }
+
+  /// With ScaledPromotion: FP32 scales in device memory, of A one for each row and K tile, of B one for each
+  /// tiles::kScaleColumns columns and K tile. They stay when the pipeline is bound anew. To be called before
+  /// a launch where the parts of a warpgroup share the temporary (tiles of 128 x 256); a pipeline of other
+  /// tiles has none until then, as with two null ones: all of them are 1. Errors: scale_mismatch where one
+  /// operand has none, or neither has where both must.
+  pipeline_status set_scales(const tiles::ScaleLines& a, const tiles::ScaleLines& b) {
+    static_assert(facts_of_v<descriptor>.scaled_promotion, "scales belong to ScaledPromotion");
+    const pipeline_status checked =
+        detail::check_group_scales(a.data != nullptr, b.data != nullptr, Handle::Config::kParts > 1);
+    if (checked) handle_.set_scales(a, b);
+    return checked;
   }
 
  private:
