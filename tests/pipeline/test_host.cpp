@@ -195,6 +195,24 @@ TEST(SuggestPipeline, refuses_groups_of_some_k_tiles_where_parts_share_the_tempo
     EXPECT_TRUE(suggest_pipeline<Parts>(a, b, Tuning{.group_tiles = group}));
 }
 
+TEST(SuggestPipeline, suggests_a_schedule_for_the_tuned_cluster) {
+  using Tile = decltype(Size<64, 128, 128>() + Precision<e4m3, e4m3, float>() + BlockDim<128>() +
+                        MaxAlignment() + WithPipeline() + EnableInputStreaming() + SM<900, arch_specific>());
+  constexpr int64_t kM = 16384, kN = 8192, kK = 512;
+  const auto expect_choice = [&](uint32_t m, uint32_t n, const ScheduleChoice& choice) {
+    const auto p = suggest_pipeline<Tunable8<64, 128, 128>>(bytes_a(kM, kK), bytes_b(kK, kN),
+                                                            Tuning{.cluster_m = m, .cluster_n = n});
+    ASSERT_TRUE(p) << p.error().message;
+    EXPECT_EQ(p->suggest_schedule().strip, p->make_schedule(1, choice.raster, choice.strip).strip);
+    EXPECT_EQ(p->suggest_schedule().raster, choice.raster);
+  };
+  expect_choice(1, 1, suggest_schedule<Tile>(kM, kN, kK));
+  expect_choice(2, 1, suggest_schedule<decltype(Tile() + BlocksPerCluster<2, 1>())>(kM, kN, kK));
+  expect_choice(2, 2, suggest_schedule<decltype(Tile() + BlocksPerCluster<2, 2>())>(kM, kN, kK));
+  EXPECT_NE((suggest_schedule<Tile>(kM, kN, kK)),
+            (suggest_schedule<Tunable8<64, 128, 128>>(kM, kN, kK)));  // of the largest
+}
+
 TEST(SetScales, takes_those_of_both_operands_or_where_it_can_of_neither) {
   const float scale = 1;
   const tiles::ScaleLines some{&scale, 1, 1, 0}, none;

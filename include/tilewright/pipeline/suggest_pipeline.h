@@ -99,10 +99,15 @@ class Pipeline {
     return schedule::TileSchedule::make(tiles.x, tiles.y, batches, cluster.x, cluster.y, raster, strip);
   }
 
-  /// The same in the order that the library's planner would take (suggest_schedule.h).
+  /// The same in the order that the library's planner would take (suggest_schedule.h), for this cluster.
   schedule::TileSchedule suggest_schedule(uint32_t batches = 1) const {
+    detail::Candidate of = detail::candidate<descriptor>();
+    if constexpr (Handle::is_tunable) {
+      of.facts.cluster_m = static_cast<int>(get_cluster_dim().x);
+      of.facts.cluster_n = static_cast<int>(get_cluster_dim().y);
+    }
     const ScheduleChoice chosen =
-        blas::suggest_schedule<descriptor>(handle_.rows(), handle_.columns(), handle_.depth_of_k(), batches);
+        detail::choose_schedule(of, handle_.rows(), handle_.columns(), handle_.depth_of_k(), batches);
     return make_schedule(batches, chosen.raster, chosen.strip);
   }
 

@@ -55,7 +55,8 @@ constexpr decltype(auto) visit_descriptor(int index, Visitor&& visitor) {
 }  // namespace detail
 
 /// The order in which the library's own kernels of a descriptor's type, tile and cluster take the tiles of an
-/// M x N x K product (FP8: as for FP8, other types: as for f16 and bf16), of `batches` such products.
+/// M x N x K product (FP8: as for FP8, other types: as for f16 and bf16), of `batches` such products. With
+/// Tunable the cluster is the largest; Pipeline::suggest_schedule() takes the tuned one.
 template <AnyDescription D>
 ScheduleChoice suggest_schedule(int64_t m, int64_t n, int64_t k, int64_t batches = 1) {
   return detail::choose_schedule(detail::candidate<D>(), m, n, k, batches);
