@@ -1,6 +1,7 @@
 // One FP8 GEMM kernel of the table, for the machine this translation unit is compiled for. The build defines
 // TILEWRIGHT_INSTANCE_ARGS (a line of fp8_kernels.def) and TILEWRIGHT_INSTANCE_INDEX.
 #include "src/fp8_kernel_table.h"
+#include "src/pipeline_failure.h"
 #include "tilewright/arch/launch.h"
 #include "tilewright/arch/occupancy.h"
 #include "tilewright/kernels/tensor_gemm.h"
@@ -77,8 +78,6 @@ arch::LaunchConfig launch_config(uint32_t shared_bytes) {
   config.name = "fp8_gemm";
   return config;
 }
-
-Error error_of(const blas::pipeline_error& e) { return {ErrorCode::invalid_argument, "pipeline", e.message}; }
 
 template <blas::arrangement Order, class T>
 auto tensor_of(const blas::detail::OperandView& v) {

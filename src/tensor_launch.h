@@ -1,6 +1,7 @@
 // Launches of tensor_gemm kernels, for the machine this translation unit is compiled for.
 #pragma once
 
+#include "src/pipeline_failure.h"
 #include "src/tensor_kernel_table.h"
 #include "tilewright/arch/launch.h"
 #include "tilewright/arch/occupancy.h"
@@ -62,11 +63,6 @@ struct TensorLauncher {
     constexpr auto kCtas = static_cast<uint32_t>(blas::blocks_per_cluster_of_v_m<Descriptor> *
                                                  blas::blocks_per_cluster_of_v_n<Descriptor>);
     return arch::max_active_clusters(tensor_gemm<Handle, Epilogue>, config(kCtas));
-  }
-
- private:
-  static Error error_of(const blas::pipeline_error& e) {
-    return {ErrorCode::invalid_argument, "pipeline", e.message};
   }
 };
 
