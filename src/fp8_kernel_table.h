@@ -17,7 +17,8 @@ namespace tilewright::kernels {
 /// How A and B reach shared memory.
 enum class Load : uint8_t {
   tma,   // bulk tensor copies: bases and leading dimensions are multiples of 16 bytes
-  copy,  // ordinary loads by the producer warpgroup: any base, any leading dimension
+  copy,  // by cp.async where lines begin at multiples of 4 bytes, else through registers: any base, any
+         // leading dimension
 };
 
 /// Which FP32 scales of A and B a kernel applies, besides one factor for all of D.

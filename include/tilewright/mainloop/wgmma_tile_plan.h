@@ -30,7 +30,7 @@ struct WgmmaTileShape {
   /// Matrices B that A is multiplied with: a product of each.
   int products = 1;
   bool tunable = false;  // cluster (up to cluster_m x cluster_n), stages and groups: numbers of the launch
-  bool copied = false;   // operands pass through registers: any alignment
+  bool copied = false;   // operands come by cp.async or through registers (copied_loads.h): any alignment
   bool scaled = false;   // sums of a K tile are multiplied with scales of rows and of columns when promoted
 
   /// Elements of a row of an operand in a stage.

@@ -26,8 +26,7 @@ inline namespace TILEWRIGHT_MODE {
 ///                                            accumulator (for_each_result_of_part): parts are packed in
 ///                                            their order, each while the MMAs of the next one run
 ///   pack_piece<Piece, Count>(Accumulator&, schedule::TileCoord)   instead of it, and of every tile: pack()
-///   for
-///                                            the Piece-th of Count equal pieces of the thread's elements
+///                                            for the Piece-th of Count equal pieces of the thread's elements
 ///   packs_early()                            whether the latter is wanted; otherwise pack() is called
 ///   packed(tile)                             tile() is packed: what will not wait for store() is stored
 ///   forget<First, End>()                     these pieces are stored: arch::undefine() what kept them, so

@@ -41,7 +41,8 @@ namespace tilewright::blas {
 inline namespace TILEWRIGHT_MODE {
 namespace impl {
 
-/// wgmma, fed by TMA or, with CopiedInput, by ordinary loads. Tiles are (tile, batch) in A and in B.
+/// wgmma, fed by TMA or, with CopiedInput, by cp.async where lines begin at multiples of 4 bytes, else
+/// through registers. Tiles are (tile, batch) in A and in B.
 template <class TileConfig>
 struct WgmmaTileLoop {
   using Config = TileConfig;

@@ -190,8 +190,8 @@ struct WithPipeline : detail::Operator<detail::OperatorKind::with_pipeline> {};
 /// tensor core without passing through registers.
 struct EnableInputStreaming : detail::Operator<detail::OperatorKind::input_streaming> {};
 
-/// In its place on the path wgmma: A and B pass through the registers of the producer warpgroup, which reads
-/// them byte by byte, and so may have any alignment.
+/// In its place on the path wgmma: the producer warpgroup copies A and B, which may have any alignment, by
+/// cp.async where lines begin at multiples of 4 bytes, else through registers.
 struct CopiedInput : detail::Operator<detail::OperatorKind::copied_input> {};
 
 /// The architecture to run on, as compute capability times 10 times 10 (900 is sm_90).

@@ -150,6 +150,8 @@ inline constexpr bool has_blocks_per_cluster_v =
 template <AnyDescription D>
 inline constexpr bool uses_blocks_per_cluster_v =
     facts_of_v<D>.with_pipeline&& facts_of_v<D>.cluster_m* facts_of_v<D>.cluster_n > 1;
+/// Blocks of a cluster; with Tunable those of the largest one (Pipeline::get_cluster_dim() has the tuned
+/// one).
 template <AnyDescription D>
 inline constexpr unsigned blocks_per_cluster_of_v_m = static_cast<unsigned>(facts_of_v<D>.cluster_m);
 template <AnyDescription D>
