@@ -211,13 +211,11 @@ pipeline_status tune(const Tuning& tuning, uint32_t depth, tiles::WgmmaTileShape
                    " bytes beside ", tuning.scratch, " of scratch; the nearest legal number is ",
                    stages < 2 ? 2 : most);
   }
-  // A group has one scale of each row and column, those of a K tile.
-  const bool spans = shape.interval == 0 || (!shape.scaled && shape.interval == plan.mmas &&
-                                             !tiles::wgmma_begins_in_temporary(shape));
+  const bool spans =
+      shape.interval == 0 || (shape.interval == plan.mmas && !tiles::wgmma_begins_in_temporary(shape));
   if (tuning.group_tiles == 0 || (tuning.group_tiles > 1 && !spans)) {
-    return failure(Code::invalid_tuning, "tuning: groups of ", tuning.group_tiles, " K tiles",
-                   shape.scaled ? ", each of which has its own scales" : "",
-                   "; the nearest legal number is 1");
+    return failure(Code::invalid_tuning, "tuning: groups of ", tuning.group_tiles,
+                   " K tiles; the nearest legal number is 1");
   }
   shape.cluster_m = static_cast<int>(tuning.cluster_m);
   shape.cluster_n = static_cast<int>(tuning.cluster_n);
@@ -231,6 +229,10 @@ pipeline_status tune(const Tuning& tuning, uint32_t depth, tiles::WgmmaTileShape
 }
 
 pipeline_status check_groups(const tiles::WgmmaTileShape& shape, const TunedPipelineParams& params) {
+  if (params.group_tiles > 1 && params.a_scales.data != nullptr) {
+    return failure(Code::invalid_tuning, "tuning: groups of ", params.group_tiles,
+                   " K tiles, each of which has its own scales; the nearest legal number is 1");
+  }
   const bool shares = shape.interval != 0 && tiles::wgmma_tile_plan(shape).parts() > 1;
   if (!shares || params.group_tiles == 1 || params.group_tiles >= params.k_tiles) return {};
   // Group g stands between 1 and k_tiles.

@@ -176,10 +176,18 @@ TEST(SuggestPipeline, refuses_groups_that_would_lose_scales) {
   using Scaled = Tunable8<64, 128, 128, ScaledPromotion>;
   const auto a = bytes_a(64, 512);
   const auto b = bytes_b(512, 64);
-  expect_error(suggest_pipeline<Scaled>(a, b, Tuning{.group_tiles = 2}).error(),
-               pipeline_error_code::invalid_tuning,
-               {"2 K tiles", "its own scales", "nearest legal number is 1"});
-  EXPECT_TRUE((suggest_pipeline<Tunable8<64, 128, 128>>(a, b, Tuning{.group_tiles = 2})));
+  auto p = suggest_pipeline<Scaled>(a, b, Tuning{.group_tiles = 2});  // no scales yet
+  ASSERT_TRUE(p) << p.error().message;
+  const float scale = 1;
+  const tiles::ScaleLines some{&scale, 1, 1, 0};
+  const auto expect_refused = [](const pipeline_status& status) {
+    expect_error(status.error(), pipeline_error_code::invalid_tuning,
+                 {"2 K tiles", "its own scales", "nearest legal number is 1"});
+  };
+  expect_refused(p->set_scales(some, some));
+  ASSERT_TRUE(p->rebind(a, b, Tuning{}));
+  ASSERT_TRUE(p->set_scales(some, some));
+  expect_refused(p->rebind(a, b, Tuning{.group_tiles = 2}));
 }
 
 TEST(SuggestPipeline, refuses_groups_of_some_k_tiles_where_parts_share_the_temporary) {

@@ -17,8 +17,8 @@ struct Tuning {
   uint32_t cluster_m = 1, cluster_n = 1;  // blocks, powers of two
   uint32_t stages = 0;                    // 2 to Depth; 0: as many as fit beside the scratch
   uint32_t scratch = 0;                   // bytes of shared memory of the epilogue
-  /// K tiles of a promotion group: 1 with ScaledPromotion. Where parts share the temporary, 1 or, unless the
-  /// tile is a large one (tiles::wgmma_begins_in_temporary), at least those of the product.
+  /// K tiles of a promotion group: 1 where sums have scales. Where parts share the temporary, 1 or, unless
+  /// the tile is a large one (tiles::wgmma_begins_in_temporary), at least those of the product.
   uint32_t group_tiles = 1;
 };
 

@@ -209,22 +209,29 @@ class DevicePipeline {
       const pipeline_status copied = detail::check_copied_lines(a, rules_a);
       if (!copied) return copied;
     }
+    if constexpr (facts_of_v<D>.scaled_promotion) {
+      params.a_scales = params_.a_scales;
+      params.b_scales = params_.b_scales;
+    }
     if constexpr (is_tunable) {
       const pipeline_status grouped = detail::check_groups(f.wgmma_shape(), params);
       if (!grouped) return grouped;
     }
     Plan::describe(a, b, params);
-    if constexpr (facts_of_v<D>.scaled_promotion) {
-      params.a_scales = params_.a_scales;
-      params.b_scales = params_.b_scales;
-    }
     params_ = params;
     return {};
   }
 
-  void set_scales(const tiles::ScaleLines& a, const tiles::ScaleLines& b) {
-    params_.a_scales = a;
-    params_.b_scales = b;
+  pipeline_status set_scales(const tiles::ScaleLines& a, const tiles::ScaleLines& b) {
+    typename Plan::Params params = params_;
+    params.a_scales = a;
+    params.b_scales = b;
+    if constexpr (is_tunable) {
+      const pipeline_status grouped = detail::check_groups(facts_of_v<D>.wgmma_shape(), params);
+      if (!grouped) return grouped;
+    }
+    params_ = params;
+    return {};
   }
 
   /// Host: the second matrix B, after bind. Errors: as bind_second_operand.

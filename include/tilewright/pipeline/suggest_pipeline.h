@@ -217,13 +217,13 @@ class Pipeline {
   /// tiles::kScaleColumns columns and K tile. They stay when the pipeline is bound anew. To be called before
   /// a launch where the parts of a warpgroup share the temporary (tiles of 128 x 256); a pipeline of other
   /// tiles has none until then, as with two null ones: all of them are 1. Errors: scale_mismatch where one
-  /// operand has none, or neither has where both must.
+  /// operand has none, or neither has where both must;
+  /// invalid_tuning where groups are of more than one K tile.
   pipeline_status set_scales(const tiles::ScaleLines& a, const tiles::ScaleLines& b) {
     static_assert(facts_of_v<descriptor>.scaled_promotion, "scales belong to ScaledPromotion");
     const pipeline_status checked =
         detail::check_group_scales(a.data != nullptr, b.data != nullptr, Handle::Config::kParts > 1);
-    if (checked) handle_.set_scales(a, b);
-    return checked;
+    return checked ? handle_.set_scales(a, b) : checked;
   }
 
  private:
