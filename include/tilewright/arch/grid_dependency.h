@@ -16,7 +16,7 @@ namespace arch {
 TILEWRIGHT_DEVICE void grid_dependency_wait() {
 #if defined(TILEWRIGHT_EMULATE)
   emulator::grid_dependency_wait();
-#else
+#elif !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
@@ -26,7 +26,7 @@ TILEWRIGHT_DEVICE void grid_dependency_wait() {
 TILEWRIGHT_DEVICE void launch_dependents() {
 #if defined(TILEWRIGHT_EMULATE)
   emulator::launch_dependents();
-#else
+#elif !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }

@@ -41,6 +41,21 @@ concept TwoPhaseEpilogue = requires(const Epilogue& epilogue, std::byte* scratch
 
 namespace impl {
 
+/// What an epilogue, or what it has bound, has besides. Asked here, as nvcc takes some of these questions for
+/// false inside a function.
+template <class Epilogue>
+inline constexpr bool knows_need_v = requires(const Epilogue& epilogue) {
+  epilogue.needs_product();
+};
+template <class Bound>
+inline constexpr bool begins_v = requires(Bound& bound, schedule::TileCoord tile) {
+  bound.begin(tile);
+};
+template <class Bound>
+inline constexpr bool stores_packed_v = requires(Bound& bound, schedule::TileCoord (*tile)()) {
+  bound.packed(tile);
+};
+
 /// Clusters of tiles in a schedule.
 TILEWRIGHT_DEVICE uint32_t cluster_count(const schedule::TileSchedule& schedule) {
   return schedule.clusters_total;

@@ -216,7 +216,7 @@ class TilePipeline {
 
   template <class Epilogue>
   TILEWRIGHT_DEVICE void skip_unneeded([[maybe_unused]] const Epilogue& epilogue) {
-    if constexpr (requires { epilogue.needs_product(); }) {
+    if constexpr (impl::knows_need_v<Epilogue>) {
       if (!epilogue.needs_product()) k_tiles_ = 0;
     }
   }
@@ -280,7 +280,7 @@ class TilePipeline {
       [[maybe_unused]] const auto computer = make_computer();
       for_each_tile(schedule, [&](schedule::TileCoord tile) {
         point_at(tile);
-        if constexpr (requires { bound.begin_empty(); }) {
+        if constexpr (impl::begins_v<Bound>) {
           if (k_tiles_ == 0) {
             bound.begin_empty();
           } else {
@@ -297,7 +297,7 @@ class TilePipeline {
         }
         shadow.store_rest();
         bound.pack(accumulator, tile);
-        if constexpr (requires { bound.packed([&] { return tile; }); }) bound.packed([&] { return tile; });
+        if constexpr (impl::stores_packed_v<Bound>) bound.packed([&] { return tile; });
         shadow.packed(tile);
         accumulator.state_.expect_finished(
             "pack() of an epilogue returns without having read the accumulator");
@@ -363,7 +363,7 @@ class TilePipeline {
           bound, accumulator, tiles, ready);
       Loop::multiply(computer, accumulator.held_, handle_.params_, ring, at_, k_tiles_, false, shadow);
       const auto tile = [&] { return tiles.of_current(); };
-      if constexpr (requires { bound.packed(tile); }) bound.packed(tile);
+      if constexpr (impl::stores_packed_v<Bound>) bound.packed(tile);
       accumulator.state_.expect_finished("pack() of an epilogue returns without having read the accumulator");
     }
     if (tiles.has_previous()) impl::store_pieces<0, Bound::pieces>(bound, tiles.of_previous());

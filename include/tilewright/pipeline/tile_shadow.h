@@ -91,7 +91,7 @@ class TileShadow {
     bound.template pack_part<0>(accumulator, tile);
   };
   static constexpr bool kForgets = requires(Bound & bound) { bound.template forget<0, 1>(); };
-  static constexpr bool kBegins = requires(Bound & bound, schedule::TileCoord tile) { bound.begin(tile); };
+  static constexpr bool kBegins = begins_v<Bound>;
 
  public:
   static constexpr bool kStoresLater = Stores::kPromoted && Stores::kFirstLater < Stores::kPieces;
