@@ -79,10 +79,10 @@ TEST_F(Collectives, BlockBarrierOrdersTheBlock) {
 TEST_F(Collectives, BlockBarrierInsideABranchIsReported) {
   auto kernel = [] {
     if (warp_id() < 4) {
-      name_role("compute");
+      name_role("consumer");
       sync_threads();
     } else if (elect_one(kAll)) {
-      name_role("load");
+      name_role("producer");
     }
   };
   const Report report = expect_report({ReportKind::non_uniform}, {.threads = 384}, kernel);
@@ -93,18 +93,18 @@ TEST_F(Collectives, BlockBarrierInsideABranchIsReported) {
 TEST_F(Collectives, BlockBarriersOfDifferentRolesMustNotMeet) {
   auto kernel = [] {
     if (warp_id() < 4) {
-      name_role("compute");
+      name_role("consumer");
       sync_threads();
       name_barrier(kSharedBase, "a", 0);
     } else {
-      name_role("load");
+      name_role("producer");
       sync_threads();
       name_barrier(kSharedBase, "b", 0);
     }
   };
   expect_report({ReportKind::non_uniform}, {.threads = 256}, kernel);
   auto rejoined = [] {
-    name_role(warp_id() < 4 ? "compute" : "load");
+    name_role(warp_id() < 4 ? "consumer" : "producer");
     sync_threads();
   };
   expect_clean({.threads = 256}, rejoined);

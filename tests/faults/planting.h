@@ -13,7 +13,7 @@ inline void plant(Table& table, const char* name, const GemmCase& gemm, const ch
   table.push_back({name, &gemm, line, std::move(fault), std::move(symptom)});
 }
 
-constexpr const char *kProducer = "producer", *kConsumer = "compute", *kStaging = "C staging";
+constexpr const char *kProducer = "producer", *kConsumer = "consumer", *kStaging = "C staging";
 /// The producing thread of a kernel with one consumer warpgroup, and with two.
 constexpr int kProducer64 = 128, kProducer128 = 256;
 

@@ -146,19 +146,19 @@ FaultSpec of_thread(int thread, FaultSpec fault) {
   return fault;
 }
 
-constexpr const char *kProducer = "producer", *kCompute = "compute";
+constexpr const char *kProducer = "producer", *kConsumer = "consumer";
 constexpr int kFirstProducer = 64;
 
 /// Of the computing warps and of the barriers between the roles, whoever brings the operands.
 std::vector<Planted> faults_of_the_ring() {
-  const FaultSpec wait = skip(Op::mbarrier_wait, "full", kCompute);
-  const FaultSpec release = skip(Op::mbarrier_arrive, "empty", kCompute);
+  const FaultSpec wait = skip(Op::mbarrier_wait, "full", kConsumer);
+  const FaultSpec release = skip(Op::mbarrier_arrive, "empty", kConsumer);
   const FaultSpec acquire = skip(Op::mbarrier_wait, "empty", kProducer);
   return {
       {"wait_skipped", wait, {uninitialised_read, read_before_ready}, {"A", "B"}},
       {"wait_skipped_later", nth(3, wait), {read_before_ready, overwrite_in_use, over_arrival}},
       {"wait_parity",
-       flip("full", kCompute),
+       flip("full", kConsumer),
        {uninitialised_read, read_before_ready, parity_alias, deadlock}},
       {"release_skipped", release, {deadlock}},
       {"release_skipped_once", nth(1, release), {deadlock}},
@@ -171,7 +171,7 @@ std::vector<Planted> faults_of_the_ring() {
        {over_arrival, overwrite_in_use, unordered_writes, parity_alias, read_before_ready}},
       {"acquire_parity", flip("empty", kProducer), {deadlock}, {"empty"}},
       {"lanes_not_met_before_release",
-       skip(Op::sync_warp, "", kCompute),
+       skip(Op::sync_warp, "", kConsumer),
        {overwrite_in_use, unordered_writes}},
   };
 }

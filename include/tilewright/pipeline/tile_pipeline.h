@@ -77,7 +77,7 @@ class TilePipeline {
       produce();
       return;
     }
-    arch::name_role("compute");
+    arch::name_role("consumer");
     if constexpr (kReallocate) take_registers();
     mainloop::NoShadow shadow;
     multiply_for(functor, shadow,
@@ -93,7 +93,7 @@ class TilePipeline {
     if (is_producer()) {
       produce();
     } else {
-      arch::name_role("compute");
+      arch::name_role("consumer");
       mainloop::NoShadow shadow;
       multiply(accumulator, accumulator.filled_, shadow);
     }
@@ -141,7 +141,7 @@ class TilePipeline {
         });
       }
     } else {
-      arch::name_role("compute");
+      arch::name_role("consumer");
       if constexpr (kReallocateInRun) arch::setmaxnreg_inc<kComputeRegisters>();
       skip_unneeded(epilogue);
       compute_tiles(schedule, epilogue, scratch);
