@@ -1,6 +1,6 @@
 # Compilers, warnings, caches and libraries: what every target shares.
 
-if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo" FORCE)
 endif()
 set(CMAKE_CXX_STANDARD 20)
@@ -19,7 +19,8 @@ endif()
 
 # psabi: a note about GCC 4.6 for every tensor map passed by value.
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wall> $<$<COMPILE_LANGUAGE:CXX>:-Wextra>
-                    $<$<COMPILE_LANGUAGE:CXX>:-Werror> $<$<COMPILE_LANGUAGE:CXX>:-Wno-psabi>)
+                    $<$<AND:$<BOOL:${PROJECT_IS_TOP_LEVEL}>,$<COMPILE_LANGUAGE:CXX>>:-Werror>
+                    $<$<COMPILE_LANGUAGE:CXX>:-Wno-psabi>)
 if(TILEWRIGHT_SANITIZE)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=undefined>
@@ -60,23 +61,26 @@ if(cuda_request STREQUAL AUTO OR cuda_request)
 endif()
 message(STATUS "GPU kernels: ${TILEWRIGHT_CUDA}; sanitizers: ${TILEWRIGHT_SANITIZE}")
 
-# Options of device code, the library's kernels and the tests': sm_90a only (tilewright_blackwell_build: sm_100a only),
-# and a report from ptxas that scripts/check-ptxas reads.
+# ---- how kernel code is compiled for a GPU, the library's own and a user's: for sm_90a only, or (blackwell) sm_100a only.
+# nvcc's -arch=sm_90a would also make PTX of compute_90, which has no wgmma.
 foreach(build device:90a blackwell:100a)
   string(REGEX MATCH "(.*):(.*)" build ${build})
   set(name tilewright_${CMAKE_MATCH_1}_build)
   add_library(${name} INTERFACE)
   target_compile_options(
     ${name}
-    INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-gencode arch=compute_${CMAKE_MATCH_2},code=sm_${CMAKE_MATCH_2}>"
-              "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xptxas -v>"
-              "$<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>"
-              "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcompiler -Wall,-Wextra>")
+    INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-gencode arch=compute_${CMAKE_MATCH_2},code=sm_${CMAKE_MATCH_2}>")
   target_link_libraries(${name} INTERFACE tilewright_host)
 endforeach()
 
-# Compiles the CUDA sources of `target` through the check: a spill, a stack frame or a warning of ptxas is an error.
+# Compiles the CUDA sources of `target` through the check, which reads the report of ptxas: a spill, a stack frame or a
+# warning is an error.
 function(tilewright_check_ptxas target)
+  target_compile_options(
+    ${target}
+    PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xptxas -v>"
+            "$<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>"
+            "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcompiler -Wall,-Wextra>")
   set_target_properties(
     ${target}
     PROPERTIES CUDA_COMPILER_LAUNCHER
