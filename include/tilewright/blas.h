@@ -1,6 +1,11 @@
 // The device-side pipeline API: describe a tile, get a pipeline, fuse an epilogue. See docs/pipeline.md.
 #pragma once
 
+#if !defined(__CUDACC__) && !defined(TILEWRIGHT_EMULATE)
+#  error \
+      "tilewright/blas.h is kernel code: compile it with nvcc, or for the emulated machine (docs/emulator.md; CMake: link tilewright::kernel_build)"
+#endif
+
 #include "tilewright/layout/tensor.h"
 #include "tilewright/pipeline/block_copy.h"
 #include "tilewright/pipeline/block_execute.h"

@@ -15,6 +15,20 @@ inline namespace TILEWRIGHT_MODE {
 namespace arch {
 namespace detail {
 
+// Without this, ptxas refuses the code of plain sm_90 by lines of PTX. Code of other architectures is let
+// pass: a kernel that is compiled for several does not reach it there.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900 && !defined(__CUDA_ARCH_FEAT_SM90_ALL)
+template <int>
+inline constexpr bool compiled_for_wgmma = false;
+#else
+template <int>
+inline constexpr bool compiled_for_wgmma = true;
+#endif
+#define TILEWRIGHT_WGMMA_NEEDS_SM_90A                                                 \
+  static_assert(compiled_for_wgmma<Count>,                                            \
+                "wgmma needs sm_90a, this is compiled for sm_90: give nvcc -gencode " \
+                "arch=compute_90a,code=sm_90a (-arch=sm_90a alone makes PTX of compute_90 too)")
+
 // The predicate comes from an integer, in a scope of its own. When `accumulate` is a constant ptxas folds it,
 // and a false one turns the accumulator input into RZ.
 #define TILEWRIGHT_WGMMA_SHARED(c, COUNT, A, B, P, T, I, ...)                                   \
@@ -49,12 +63,14 @@ namespace detail {
 
 template <class Text, int Count>
 TILEWRIGHT_DEVICE void issue_wgmma(float (&d)[Count], uint64_t a, uint64_t b, uint32_t accumulate) {
+  TILEWRIGHT_WGMMA_NEEDS_SM_90A;
   TILEWRIGHT_COUNTS_BOTH(TILEWRIGHT_WGMMA_SHARED_F)
   TILEWRIGHT_COUNTS_32_BIT(TILEWRIGHT_WGMMA_SHARED_F)
 }
 
 template <class Text, int Count>
 TILEWRIGHT_DEVICE void issue_wgmma_overwrite(float (&d)[Count], uint64_t a, uint64_t b) {
+  TILEWRIGHT_WGMMA_NEEDS_SM_90A;
   TILEWRIGHT_COUNTS_BOTH(TILEWRIGHT_WGMMA_OVERWRITE)
   TILEWRIGHT_COUNTS_32_BIT(TILEWRIGHT_WGMMA_OVERWRITE)
 }
@@ -62,6 +78,7 @@ TILEWRIGHT_DEVICE void issue_wgmma_overwrite(float (&d)[Count], uint64_t a, uint
 template <class Text, int Count>
 TILEWRIGHT_DEVICE void issue_wgmma(float (&d)[Count], const uint32_t (&a)[4], uint64_t b,
                                    uint32_t accumulate) {
+  TILEWRIGHT_WGMMA_NEEDS_SM_90A;
   TILEWRIGHT_COUNTS_BOTH(TILEWRIGHT_WGMMA_REGISTERS_F)
   TILEWRIGHT_COUNTS_32_BIT(TILEWRIGHT_WGMMA_REGISTERS_F)
 }
@@ -69,6 +86,7 @@ TILEWRIGHT_DEVICE void issue_wgmma(float (&d)[Count], const uint32_t (&a)[4], ui
 // s32, one value a register, or f16, two.
 template <class Text, class Register, int Count>
 TILEWRIGHT_DEVICE void issue_wgmma(Register (&d)[Count], uint64_t a, uint64_t b, uint32_t accumulate) {
+  TILEWRIGHT_WGMMA_NEEDS_SM_90A;
   TILEWRIGHT_COUNTS_BOTH(TILEWRIGHT_WGMMA_SHARED_R)
   TILEWRIGHT_COUNTS_32_BIT(TILEWRIGHT_WGMMA_SHARED_R)
   TILEWRIGHT_COUNTS_F16(TILEWRIGHT_WGMMA_SHARED_R)
@@ -77,11 +95,13 @@ TILEWRIGHT_DEVICE void issue_wgmma(Register (&d)[Count], uint64_t a, uint64_t b,
 template <class Text, class Register, int Count>
 TILEWRIGHT_DEVICE void issue_wgmma(Register (&d)[Count], const uint32_t (&a)[4], uint64_t b,
                                    uint32_t accumulate) {
+  TILEWRIGHT_WGMMA_NEEDS_SM_90A;
   TILEWRIGHT_COUNTS_BOTH(TILEWRIGHT_WGMMA_REGISTERS_R)
   TILEWRIGHT_COUNTS_32_BIT(TILEWRIGHT_WGMMA_REGISTERS_R)
   TILEWRIGHT_COUNTS_F16(TILEWRIGHT_WGMMA_REGISTERS_R)
 }
 
+#undef TILEWRIGHT_WGMMA_NEEDS_SM_90A
 #undef TILEWRIGHT_WGMMA_SHARED
 #undef TILEWRIGHT_WGMMA_OVERWRITE
 #undef TILEWRIGHT_WGMMA_REGISTERS
