@@ -69,7 +69,9 @@ foreach(build device:90a blackwell:100a)
   add_library(${name} INTERFACE)
   target_compile_options(
     ${name}
-    INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-gencode arch=compute_${CMAKE_MATCH_2},code=sm_${CMAKE_MATCH_2}>")
+    INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-gencode arch=compute_${CMAKE_MATCH_2},code=sm_${CMAKE_MATCH_2}>"
+              # Here too for other projects: CMake 3.25 does not know that nvcc takes it.
+              "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>")
   target_link_libraries(${name} INTERFACE tilewright_host)
 endforeach()
 
