@@ -84,6 +84,9 @@ void multiply_panel(Scratch& s, int64_t rows, int64_t depth) {
   }
 }
 
+/// Whether A and B count at all: an alpha that is NaN or infinite does not bring a K of zero to life.
+bool has_product(const ReferenceGemm& g) { return g.alpha != 0 && g.k != 0; }
+
 // One tile of at most kRows x kColumns.
 void reference_tile(const ReferenceGemm& g, int64_t batch, int64_t row, int64_t column, double* d,
                     double* abs_sum, Scratch& s) {
@@ -101,7 +104,7 @@ void reference_tile(const ReferenceGemm& g, int64_t batch, int64_t row, int64_t 
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < columns; ++c) {
       const int64_t at = (batch * g.m + row + r) * g.n + column + c;
-      double value = g.alpha == 0 ? 0.0 : g.alpha * s.sum[r * kColumns + c];
+      double value = has_product(g) ? g.alpha * s.sum[r * kColumns + c] : 0.0;
       if (g.beta != 0) {
         value += g.beta * load_element(g.c.data, g.c.type, g.c.index(batch, row + r, column + c));
       }
@@ -206,17 +209,31 @@ struct Expectation {
   bool any = false;  // intermediate overflow is possible
 };
 
+/// The sum of an element's products.
+double sum_at(const ReferenceGemm& g, int64_t batch, int64_t row, int64_t column) {
+  double sum = 0;
+  for (int64_t k = 0; k < g.k; ++k) {
+    double a = load_element(g.a.data, g.a.type, g.a.index(batch, row, k));
+    double b = load_element(g.b.data, g.b.type, g.b.index(batch, k, column));
+    if (g.a_scales.data != nullptr) a *= g.a_scales.at(batch, row, k);
+    if (g.b_scales.data != nullptr) b *= g.b_scales.at(batch, column, k);
+    sum += a * b;
+  }
+  return sum;
+}
+
 /// added: the magnitudes of beta * C and of the bias.
 Expectation expect(const ReferenceGemm& g, const ComparisonRules& rules, double reference, double sum,
                    double added) {
   const AccumulationBound& bound = rules.accumulation;
-  const double product = std::fabs(g.alpha) * (sum * (1 + bound.relative) + bound.absolute);
+  const double alpha = has_product(g) ? std::fabs(g.alpha) : 0.0;
+  const double product = alpha == 0 ? 0.0 : alpha * (sum * (1 + bound.relative) + bound.absolute);
   const double scale = std::fabs(g.scale_d);
   Expectation e{reference, 0, false};
   // Sums, scaled sums and results below half of the largest float cannot overflow on the way.
   const double peak = std::max({sum, product + added, scale * (product + added)});
   e.any = std::isfinite(reference) && (sum >= bound.largest || !(peak < 0x1p127));
-  e.error = scale * std::fabs(g.alpha) * (bound.relative * sum + bound.absolute);
+  e.error = scale * alpha * (bound.relative * sum + bound.absolute);
   const bool exact = bound.relative == 0 && g.alpha == 1 && added == 0 && g.scale_d == 1 && sum < 0x1p24;
   // At most eight roundings of the factors, of each product and of the sum; tiny ones may be subnormal.
   if (rules.wide_epilogue) {
@@ -275,13 +292,16 @@ void judge(Partial& partial, const Expectation& e, double got, bool saturate, in
            int64_t column) {
   Comparison& r = partial.result;
   ++r.elements;
-  const double bound = e.error + half_ulp<T>(std::fabs(e.reference) + e.error);
+  // What saturates is as far off as it is from the largest value, not from the sum before.
+  const double largest = std::fabs(round_output<T>(std::numeric_limits<double>::max(), saturate));
+  const double reference = std::clamp(e.reference, -largest, largest);
+  const double bound = e.error + half_ulp<T>(std::fabs(reference) + e.error);
   const bool failed = !passes<T>(e, got, saturate);
   bool worst = false;
   if (std::isfinite(e.reference) && std::isfinite(got)) {
-    const double difference = std::fabs(got - e.reference);
+    const double difference = std::fabs(got - reference);
     partial.error_square += difference * difference;
-    partial.reference_square += e.reference * e.reference;
+    partial.reference_square += reference * reference;
     r.max_error = std::max(r.max_error, difference);
     const double ratio = difference == 0 ? 0.0 : difference / bound;
     worst = !e.any && ratio > r.worst_ratio;
@@ -319,7 +339,13 @@ Expectation expect_at(const ReferenceGemm& g, const ComparisonRules& rules, cons
   double added = std::fabs(g.epilogue.bias_at(batch, row, column));
   if (g.beta != 0)
     added += std::fabs(g.beta * load_element(g.c.data, g.c.type, g.c.index(batch, row, column)));
-  return expect(g, rules, d_reference[at], abs_sum[at], added);
+  Expectation e = expect(g, rules, d_reference[at], abs_sum[at], added);
+  // Infinity times a sum that may be zero or have the other sign: NaN, or either infinity.
+  if (std::isinf(g.alpha) && has_product(g)) {
+    const AccumulationBound& bound = rules.accumulation;
+    e.any |= std::fabs(sum_at(g, batch, row, column)) <= bound.relative * abs_sum[at] + bound.absolute;
+  }
+  return e;
 }
 
 template <class T>

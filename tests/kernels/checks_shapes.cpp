@@ -1,6 +1,8 @@
 // Extents, layouts, strides and addresses.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/kernels/checks.h"
 #include "tests/kernels/text.h"
 
@@ -14,15 +16,31 @@ GemmCase integer_case(const char* name, int64_t m, int64_t n, int64_t k, DType d
 }
 
 void c17_no_k(TestMachine& machine) {
+  const auto passes = [&](const GemmCase& c) {
+    const CaseResult result = expect_passes(c, machine);
+    EXPECT_EQ(result.info.promotions, 0);
+    EXPECT_EQ(d_at(c, result, 255), 255 * c.problem.beta);
+  };
   for (const float beta : {0.0f, 0.5f}) {
+    GemmCase c = make_case("C17 K = 0", 16, 16, 0, DType::f16);
+    c.problem.beta = beta;
+    c.c_value = [](int64_t, int64_t row, int64_t column) { return static_cast<double>(16 * row + column); };
     for (const StoreKind store : {StoreKind::tma, StoreKind::direct}) {
-      GemmCase c = make_case("C17 K = 0", 16, 16, 0, DType::f16);
-      c.problem.beta = beta;
       c.options.store = store;
-      c.c_value = [](int64_t, int64_t row, int64_t column) { return static_cast<double>(16 * row + column); };
-      const CaseResult result = expect_passes(c, machine);
-      EXPECT_EQ(result.info.promotions, 0);
-      EXPECT_EQ(d_at(c, result, 255), 255 * beta);
+      passes(c);
+    }
+    // There is nothing that an infinite factor could multiply.
+    for (const float factor :
+         {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+      for (const bool on_device : {false, true}) {
+        c.device_scalars = on_device;
+        c.problem.alpha = factor;
+        passes(c);
+        c.problem.alpha = 1;
+        c.problem.scale_a = factor;
+        passes(c);
+        c.problem.scale_a = 1;
+      }
     }
   }
 }

@@ -194,6 +194,23 @@ TEST(Reference, beta_zero_never_reads_c_and_alpha_zero_never_reads_a_or_b) {
   EXPECT_TRUE(std::isnan(Reference(g).d[0]));
 }
 
+TEST(Case, C17_no_k_gives_beta_c_whatever_alpha_is) {
+  const float three = 3;
+  for (const double alpha : {kNan, kInf, -kInf, 1.0}) {
+    ReferenceGemm g{1, 1, 0, 1, {nullptr, DType::f32}, {nullptr, DType::f32}, {&three, DType::f32}};
+    g.alpha = alpha;
+    g.beta = 0.5;
+    const Reference r(g);
+    EXPECT_EQ(r.d[0], 1.5);
+    const auto verdict = [&](float got) {
+      return compare(g, r.d.data(), r.s.data(), {&got, DType::f32}, {fma_f32_bound(0)}).passed();
+    };
+    EXPECT_TRUE(verdict(1.5f)) << alpha;
+    EXPECT_FALSE(verdict(1.25f)) << alpha;
+    EXPECT_FALSE(verdict(std::numeric_limits<float>::quiet_NaN())) << alpha;
+  }
+}
+
 TEST(Reference, empty_and_negative_extents) {
   double d = 5;
   ReferenceGemm g;
@@ -451,6 +468,45 @@ TEST(Compare, overflow_follows_the_saturation_rule) {
   EXPECT_FALSE(accepted(1e5, f16::from_bits(0x7C00), true));
   EXPECT_TRUE(accepted(1e5, e5m2::from_bits(0x7B), true));
   EXPECT_TRUE(accepted(1e5, e5m2::from_bits(0x7C), false));
+}
+
+TEST(Compare, what_saturates_is_measured_from_the_largest_value) {
+  const float a = 1000, one = 1;
+  const ReferenceGemm g{1, 1, 1, 1, {&a, DType::f32}, {&one, DType::f32}, {}};
+  const Reference r(g);
+  const auto judged = [&](float value, bool saturate) {
+    const e4m3 got(value);
+    return compare(g, r.d.data(), r.s.data(), {&got, DType::e4m3}, {exact_bound(), saturate});
+  };
+  const Comparison right = judged(448, true);
+  EXPECT_TRUE(right.passed());
+  EXPECT_EQ(right.worst_ratio, 0);
+  EXPECT_EQ(right.max_error, 0);
+  EXPECT_EQ(right.relative_error, 0);
+  const Comparison wrong = judged(-448, true);
+  EXPECT_FALSE(wrong.passed());
+  EXPECT_EQ(wrong.max_error, 896);
+  EXPECT_EQ(wrong.relative_error, 2);
+  EXPECT_EQ(judged(448, false).max_error, 552);
+}
+
+// A sum that the accumulator cuts to zero, or past it, makes NaN or the other infinity.
+TEST(Compare, an_infinite_alpha_asks_for_an_infinity_only_where_the_sum_has_a_sign) {
+  for (const double sum : {0x1p-20, 1.0}) {
+    const float a[] = {1, static_cast<float>(sum - 1)}, b[] = {1, 1}, scale = 2;
+    ReferenceGemm g{1, 1, 2, 1, {a, DType::f32, 2, 1, 0}, {b, DType::f32, 1, 1, 0}, {}};
+    g.alpha = -kInf;
+    g.a_scales = {&scale, 1, 2};
+    const Reference r(g);
+    EXPECT_EQ(r.d[0], -kInf);
+    for (const double value : {kNan, kInf, -kInf}) {
+      const auto got = static_cast<float>(value);
+      const AccumulationBound bound{0x1p-15, 0, NumericTraits<float>::max};
+      EXPECT_EQ(compare(g, r.d.data(), r.s.data(), {&got, DType::f32}, {bound}).passed(),
+                value == -kInf || sum < 1)
+          << sum << ' ' << value;
+    }
+  }
 }
 
 TEST(Compare, nan_and_infinity_keep_their_class) {
