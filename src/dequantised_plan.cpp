@@ -64,7 +64,7 @@ KernelProblem bf16_problem(const PlanRequest& r, const BlockScaledProblem& p) {
   out.c = {p.c_ld, 1, p.c_batch_stride};
   out.d = {p.d_ld, 1, p.d_batch_stride};
   out.d_bulk = stores_in_bulk(p, static_cast<uintptr_t>(r.asked.d.alignment));
-  out.scale = p.alpha == 0 ? 0.0f : p.alpha * p.a.tensor_scale * p.b.tensor_scale;
+  out.scale = p.k == 0 || p.alpha == 0 ? 0.0f : p.alpha * p.a.tensor_scale * p.b.tensor_scale;
   out.beta = p.beta;
   return out;
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "tests/block_scale/dequantised_case.h"
 #include "tests/kernels/text.h"
@@ -89,6 +90,10 @@ void add_options(const Pair& f, std::vector<DequantisedCase>& cases) {
   add("padded operands", [](DequantisedCase& c) { c.operand_padding = 64, c.l = 2; });
   add("one multiprocessor", [](DequantisedCase& c) { c.m = 300, c.n = 300, c.options.max_sms = 1; });
   add("zero alpha", [](DequantisedCase& c) { c.alpha = 0, c.beta = 2; });
+  add("no K, alpha NaN",
+      [](DequantisedCase& c) { c.k = 0, c.beta = 2, c.alpha = std::numeric_limits<float>::quiet_NaN(); });
+  add("no K, scale infinite",
+      [](DequantisedCase& c) { c.k = 0, c.beta = 2, c.scale_a = std::numeric_limits<float>::infinity(); });
   add("zero scale", [](DequantisedCase& c) { c.scale_b = 0; });
   add("moderate data", [](DequantisedCase& c) { c.init = BlockInit::moderate, c.scale_a = 1; });
   add("several spans", [](DequantisedCase& c) { c.m = 70, c.n = 72, c.k = 5 * 512 + 128; });

@@ -1,6 +1,8 @@
 // The block-scaled kernels on the emulated machine: right under every schedule.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/block_scale/kernel_case.h"
 
 namespace tilewright {
@@ -170,9 +172,11 @@ TEST(BlockScaledKernelOptions, moderate_data_as_the_published_test_has_them) {
 
 TEST(Case, C17_k_zero_gives_beta_c_plus_bias_and_empty_outputs_are_a_no_op) {
   for (const float beta : {0.0f, 0.5f}) {
-    KernelRun run({.m = 16, .n = 16, .k = 0, .beta = beta, .bias = true});
-    ASSERT_TRUE(is_clean(run.run({})));
-    EXPECT_TRUE(run.is_right()) << beta;
+    for (const float alpha : {1.0f, std::numeric_limits<float>::quiet_NaN()}) {
+      KernelRun run({.m = 16, .n = 16, .k = 0, .alpha = alpha, .beta = beta, .bias = true});
+      ASSERT_TRUE(is_clean(run.run({})));
+      EXPECT_TRUE(run.is_right()) << alpha << ' ' << beta;
+    }
   }
   KernelRun empty({.m = 0, .n = 16, .k = 128});
   const auto bound = bind_block_scaled(empty.problem(), encode_for_emulator, 2);
