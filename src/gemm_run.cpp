@@ -112,11 +112,21 @@ Status check_workspace(const PlanState& s, const Buffers& buffers) {
 }
 
 Status check_scalars(const PlanState& s, const Buffers& buffers) {
-  if (s.problem.family == Family::fp8) return {};
-  const std::pair<const char*, const float*> scales[] = {
-      {"scale_a", buffers.scale_a}, {"scale_b", buffers.scale_b}, {"scale_d", buffers.scale_d}};
-  for (const auto& [name, pointer] : scales)
-    if (pointer != nullptr) return broken(RuleId::scale_device, name, "a device pointer", "null");
+  const struct {
+    const char* name;
+    const float* pointer;
+    bool fp8_alone;
+  } scalars[] = {{"alpha", buffers.alpha, false},
+                 {"beta", buffers.beta, false},
+                 {"scale_a", buffers.scale_a, true},
+                 {"scale_b", buffers.scale_b, true},
+                 {"scale_d", buffers.scale_d, true}};
+  for (const auto& [name, pointer, fp8_alone] : scalars) {
+    if (pointer == nullptr) continue;
+    if (fp8_alone && s.problem.family != Family::fp8)
+      return broken(RuleId::scale_device, name, "a device pointer", "null");
+    if (Status e = check_pointer(name, pointer, sizeof(float), false)) return e;
+  }
   return {};
 }
 

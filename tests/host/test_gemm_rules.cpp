@@ -523,6 +523,24 @@ const Flip kFlips[] = {
        c.buffers.scale_b = reinterpret_cast<const float*>(0x700002);
      },
      "scale_b: address is 2 modulo 4", "a multiple of 4"},
+    {"pointer.alignment", [](Case& c) { c.buffers.alpha = reinterpret_cast<const float*>(0x600002); },
+     "alpha: address is 2 modulo 4", "a multiple of 4"},
+    {"pointer.alignment", [](Case& c) { c.buffers.beta = reinterpret_cast<const float*>(0x600001); },
+     "beta: address is 1 modulo 4", "a multiple of 4"},
+    {"pointer.alignment", [](Case& c) { c.buffers.scale_a = reinterpret_cast<const float*>(0x600003); },
+     "scale_a: address is 3 modulo 4", "a multiple of 4"},
+    {"pointer.alignment", [](Case& c) { c.buffers.scale_b = reinterpret_cast<const float*>(0x600002); },
+     "scale_b: address is 2 modulo 4", "a multiple of 4"},
+    {"pointer.alignment", [](Case& c) { c.buffers.scale_d = reinterpret_cast<const float*>(0x600002); },
+     "scale_d: address is 2 modulo 4", "a multiple of 4"},
+    {"pointer.alignment",
+     [](Case& c) {
+       c.problem = tensor_problem(DType::f64, DType::f64);
+       c.buffers.alpha = reinterpret_cast<const float*>(0x600002);
+     },
+     "alpha: address is 2 modulo 4", "a multiple of 4"},
+    {"epilogue.pointer", fused([](Case& c) { c.buffers.amax_d = reinterpret_cast<float*>(0x800002); }),
+     "amax_d: address is 2 modulo 4", "a multiple of 4"},
 };
 
 TEST(GemmRules, the_problems_that_each_flip_breaks_run) {
