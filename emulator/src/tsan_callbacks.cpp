@@ -42,8 +42,20 @@ void check_registers(Thread& thread, uintptr_t address, uint32_t bytes, bool wri
   }
 }
 
-void check_memory(Thread& thread, uintptr_t address, uint32_t bytes, bool write) {
+/// `aligned`: the compiler takes the address for a multiple of `bytes`, and a GPU faults where it is none.
+struct OrdinaryAccess {
+  uint32_t bytes;
+  bool write, aligned;
+};
+
+std::string not_aligned(const OrdinaryAccess& access, const std::string& place) {
+  return text(access.write ? "a store of " : "a load of ", access.bytes,
+              access.write ? " bytes to " : " bytes from ", place, " is not aligned");
+}
+
+void check_memory(Thread& thread, uintptr_t address, const OrdinaryAccess& access) {
   Cluster& cluster = *thread.cluster;
+  const auto [bytes, write, aligned] = access;
   const char* what = write ? "a store" : "a load";
   if (++thread.accesses > cluster.launch.options().watchdog_accesses) {
     cluster.report(ReportKind::livelock, &thread,
@@ -51,13 +63,26 @@ void check_memory(Thread& thread, uintptr_t address, uint32_t bytes, bool write)
     cluster.launch.stopped = true;
   } else if (cluster.in_windows(address)) {
     const SharedPlace place = cluster.locate_pointer(reinterpret_cast<const void*>(address));
+    if (aligned && place.offset % bytes != 0) {
+      cluster.report_at(ReportKind::misaligned, thread, place,
+                        not_aligned(access, cluster.describe(*place.cta, place.offset)));
+      return;
+    }
     cluster.check_shared(thread, place, bytes, write, what);
     if (cluster.timed()) cluster.timing()->access(thread, Timing::Memory::shared, bytes);
   } else {
     const auto memory = write ? Timing::Memory::global_store : Timing::Memory::global_load;
+    const bool odd = aligned && address % bytes != 0;
     // Kernel parameters, among others, lie in memory that the machine does not know.
-    if (cluster.timed() && cluster.launch.memory().find(address) != nullptr)
-      cluster.timing()->access(thread, memory, bytes);
+    const GlobalBuffer* buffer = odd || cluster.timed() ? cluster.launch.memory().find(address) : nullptr;
+    if (odd && buffer != nullptr) {
+      const auto offset = static_cast<int64_t>(address - buffer->begin);
+      const std::string& name = buffer->options.name;
+      cluster.report(ReportKind::misaligned, &thread, not_aligned(access, text(name, " at offset ", offset)),
+                     name.c_str());
+      return;
+    }
+    if (cluster.timed() && buffer != nullptr) cluster.timing()->access(thread, memory, bytes);
     cluster.check_global(thread, reinterpret_cast<const void*>(address), bytes, write,
                          {cluster.clock_of(thread), cluster.access_by(thread)}, what);
   }
@@ -67,30 +92,31 @@ inline bool has_loads_in_flight(const Thread& thread) {
   return thread.tensor != nullptr && !thread.tensor->registers.empty();
 }
 
-[[gnu::noinline]] void check_access(Thread& thread, uintptr_t address, uint32_t bytes, bool write) {
+[[gnu::noinline]] void check_access(Thread& thread, uintptr_t address, const OrdinaryAccess& access) {
   {
     const OwnWork own(thread);
     if (address - thread.stack < StackArena::usable_bytes()) {
-      check_registers(thread, address, bytes, write);
+      check_registers(thread, address, access.bytes, access.write);
       if (has_loads_in_flight(thread)) {
-        check_tensor_registers(thread, reinterpret_cast<const std::byte*>(address), bytes, write);
+        check_tensor_registers(thread, reinterpret_cast<const std::byte*>(address), access.bytes,
+                               access.write);
       }
     } else {
-      check_memory(thread, address, bytes, write);
+      check_memory(thread, address, access);
     }
   }
   if (thread.cluster->launch.stopped) thread.cluster->leave(thread);
 }
 
-inline void on_access(const void* address, uint32_t bytes, bool write) {
+inline void on_access(const void* address, const OrdinaryAccess& access) {
   Thread* thread = current_thread;
   if (thread == nullptr) return;
   const auto where = reinterpret_cast<uintptr_t>(address);
   // Most accesses are to a thread's own stack, and matter only when wgmma or tcgen05.ld uses a part of it.
   const bool stack = where - thread->stack < StackArena::usable_bytes();
-  if (stack && write && where > thread->frame) ++thread->local_stores;
+  if (stack && access.write && where > thread->frame) ++thread->local_stores;
   if (!stack || !thread->registers.empty() || has_loads_in_flight(*thread))
-    check_access(*thread, where, bytes, write);
+    check_access(*thread, where, access);
 }
 
 }  // namespace
@@ -106,26 +132,27 @@ void __tsan_func_exit() {}
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 
-#define TILEWRIGHT_TSAN_ACCESSES(bytes)                                                           \
-  void __tsan_read##bytes(void* address) { on_access(address, bytes, false); }                    \
-  void __tsan_write##bytes(void* address) { on_access(address, bytes, true); }                    \
-  void __tsan_unaligned_read##bytes(void* address) { on_access(address, bytes, false); }          \
-  void __tsan_unaligned_write##bytes(void* address) { on_access(address, bytes, true); }          \
-  void __tsan_volatile_read##bytes(void* address) { on_access(address, bytes, false); }           \
-  void __tsan_volatile_write##bytes(void* address) { on_access(address, bytes, true); }           \
-  void __tsan_unaligned_volatile_read##bytes(void* address) { on_access(address, bytes, false); } \
-  void __tsan_unaligned_volatile_write##bytes(void* address) { on_access(address, bytes, true); }
-TILEWRIGHT_TSAN_ACCESSES(1)
-TILEWRIGHT_TSAN_ACCESSES(2)
-TILEWRIGHT_TSAN_ACCESSES(4)
-TILEWRIGHT_TSAN_ACCESSES(8)
-TILEWRIGHT_TSAN_ACCESSES(16)
+// `unaligned`: the compiler knows of no alignment, and makes several instructions of it.
+#define TILEWRIGHT_TSAN_ACCESSES(kind, bytes, aligned)                                            \
+  void __tsan_##kind##read##bytes(void* address) { on_access(address, {bytes, false, aligned}); } \
+  void __tsan_##kind##write##bytes(void* address) { on_access(address, {bytes, true, aligned}); }
+#define TILEWRIGHT_TSAN_KINDS(bytes)                 \
+  TILEWRIGHT_TSAN_ACCESSES(, bytes, true)            \
+  TILEWRIGHT_TSAN_ACCESSES(volatile_, bytes, true)   \
+  TILEWRIGHT_TSAN_ACCESSES(unaligned_, bytes, false) \
+  TILEWRIGHT_TSAN_ACCESSES(unaligned_volatile_, bytes, false)
+TILEWRIGHT_TSAN_KINDS(1)
+TILEWRIGHT_TSAN_KINDS(2)
+TILEWRIGHT_TSAN_KINDS(4)
+TILEWRIGHT_TSAN_KINDS(8)
+TILEWRIGHT_TSAN_KINDS(16)
+#undef TILEWRIGHT_TSAN_KINDS
 #undef TILEWRIGHT_TSAN_ACCESSES
 
 void __tsan_read_range(void* address, size_t bytes) {
-  on_access(address, static_cast<uint32_t>(bytes), false);
+  on_access(address, {static_cast<uint32_t>(bytes), false, false});
 }
 void __tsan_write_range(void* address, size_t bytes) {
-  on_access(address, static_cast<uint32_t>(bytes), true);
+  on_access(address, {static_cast<uint32_t>(bytes), true, false});
 }
 }

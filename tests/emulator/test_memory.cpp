@@ -1,5 +1,7 @@
 // Shared and global memory as ordinary code and one-dimensional copies use it: bounds, initialisation, races,
 // proxies.
+#include <cstring>
+
 #include "tests/emulator/micro.h"
 
 namespace tilewright::emulator {
@@ -60,6 +62,42 @@ TEST_F(Memory, MisalignedSharedAccessesAreReported) {
   expect_report({ReportKind::misaligned}, {}, [] {
     const uint32_t value = 0;
     store_shared(kData + 2 + 8 * thread_id(), &value, 4);
+  });
+}
+
+// A GPU faults on a vector access whose address is no multiple of its size; a plain CPU does not.
+TEST_F(Memory, MisalignedOrdinaryAccessesAreReported) {
+  TILEWRIGHT_NEEDS_ACCESSES();
+  struct alignas(16) Vector {
+    uint32_t words[4];
+  };
+  auto* data = static_cast<uint32_t*>(machine_.allocate_global(4096, {.name = "data"}));
+  std::fill_n(data, 1024, 0u);
+  const Grid grid{.threads = 32};
+  const auto global = [=](uint32_t past) {
+    return [=] {
+      const auto* from = reinterpret_cast<const Vector*>(data + 4 * thread_id() + past);
+      reinterpret_cast<Vector*>(data)[128 + thread_id()] = *from;
+    };
+  };
+  expect_clean(grid, global(0));
+  const Report read = expect_report({ReportKind::misaligned}, grid, global(2));
+  EXPECT_EQ(read.place, "data");
+  EXPECT_NE(read.message.find("a load of 16 bytes from data at offset "), std::string::npos) << read.message;
+  const auto shared = [](uint32_t past) {
+    return [=] {
+      name_shared(kData, 1024, "tile", -1);
+      *shared_as<uint64_t>(kData + 16 * thread_id() + past) = 1;
+    };
+  };
+  expect_clean(grid, shared(8));
+  const Report written = expect_report({ReportKind::misaligned}, grid, shared(4));
+  EXPECT_EQ(written.place, "tile");
+  EXPECT_NE(written.message.find("a store of 8 bytes to tile + "), std::string::npos) << written.message;
+  // A copy of bytes needs no alignment.
+  expect_clean(grid, [=] {
+    const uint64_t value = 1;
+    std::memcpy(reinterpret_cast<char*>(data) + 16 * thread_id() + 1, &value, sizeof value);
   });
 }
 
