@@ -21,8 +21,7 @@ std::optional<ExploreResult> explore_all(const GemmCase& gemm, ExploreOptions li
                                          std::optional<emulator::FaultSpec> fault = std::nullopt) {
   GemmCase small = gemm;
   small.k_tiles = kKTiles;
-  std::string why;
-  std::optional<GemmRunner> runner = GemmRunner::make(small, why);
+  std::optional<GemmRunner> runner = GemmRunner::make(small);
   if (!runner) return std::nullopt;
   EXPECT_EQ(runner->info().tiles, kTiles * gemm.batches * runner->info().grid_ctas);
   MachineOptions options;
@@ -45,7 +44,7 @@ TEST_P(Exhaustive, no_order_has_a_report) {
   // that is more than can be seen in a test: a first part of the orders.
   const bool all = GetParam() != &kBlocksCluster;
   const auto result = explore_all(*GetParam(), {.max_executions = all ? 1000u : 30u});
-  if (!result) GTEST_SKIP() << "no such kernel in this build";
+  if (!result) GTEST_SKIP() << kNotBuilt;
   EXPECT_FALSE(result->report.has_value()) << result->report->message;
   EXPECT_EQ(result->complete, all);
   if (!all) return;
@@ -85,7 +84,7 @@ TEST(ExhaustiveOrders, show_planted_faults) {
     return result->report ? std::optional(result->report->kind) : std::nullopt;
   };
   const auto skipped_wait = kind_of(nth(2, skip(Op::mbarrier_wait, "full", kConsumer)));
-  if (!skipped_wait) GTEST_SKIP() << "no such kernel in this build";
+  if (!skipped_wait) GTEST_SKIP() << kNotBuilt;
   EXPECT_TRUE(*skipped_wait == read_before_ready || *skipped_wait == overwrite_in_use);
   EXPECT_EQ(kind_of(skip(Op::mbarrier_arrive, "empty", kConsumer)), deadlock);
   EXPECT_EQ(kind_of(nth(2, skip(Op::bulk_wait))), overwrite_in_use);

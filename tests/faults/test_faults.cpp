@@ -27,9 +27,8 @@ TEST_P(Faults, is_reported) {
   const PlantedFault& row = GetParam();
   if (!TILEWRIGHT_SEES_ACCESSES && needs_accesses(row))
     GTEST_SKIP() << "ordinary accesses are not seen in this build";
-  std::string why;
-  std::optional<GemmRunner> runner = GemmRunner::make(*row.of, why);
-  if (!runner) GTEST_SKIP() << why;
+  std::optional<GemmRunner> runner = GemmRunner::make(*row.of);
+  if (!runner) GTEST_SKIP() << kNotBuilt;
   const std::vector<MachineOptions> all = schedules(kSeeds, kSoakShare);
   const auto run = [&](const MachineOptions& options) { return runner->run(options); };
   expect_clean(all, run);
@@ -43,9 +42,8 @@ class Harmless : public testing::TestWithParam<HarmlessFault> {};
 
 TEST_P(Harmless, changes_nothing) {
   const HarmlessFault& row = GetParam();
-  std::string why;
-  std::optional<GemmRunner> runner = GemmRunner::make(*row.gemm, why);
-  if (!runner) GTEST_SKIP() << why;
+  std::optional<GemmRunner> runner = GemmRunner::make(*row.gemm);
+  if (!runner) GTEST_SKIP() << kNotBuilt;
   const Expected<LaunchResult> clean = runner->run({});
   ASSERT_TRUE(clean.has_value() && clean->reports.empty());
   const std::vector<std::byte> right = runner->result();
