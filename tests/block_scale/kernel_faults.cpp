@@ -274,7 +274,7 @@ TEST_P(WrongPlans, is_reported) {
   }
 }
 
-// C76: two windows that share columns, released before the last subtile load.
+// Two windows that share columns, released before the last subtile load.
 INSTANTIATE_TEST_SUITE_P(Planted, WrongPlans,
                          testing::Values(WrongPlan{"the_right_plan", wrong_plans::Fault::none, {}},
                                          WrongPlan{"C76_released_before_the_last_shared_load",

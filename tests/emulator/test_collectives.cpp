@@ -75,8 +75,8 @@ TEST_F(Collectives, BlockBarrierOrdersTheBlock) {
                {.op = Op::sync_threads}, {}, kernel);
 }
 
-// C70: a block barrier in one branch while one lane of each other warp is in the other branch.
-TEST_F(Collectives, BlockBarrierInsideABranchIsReported) {
+// A block barrier in one branch while one lane of each other warp is in the other branch.
+TEST_F(Collectives, C70_BlockBarrierInsideABranchIsReported) {
   auto kernel = [] {
     if (warp_id() < 4) {
       name_role("consumer");
@@ -110,8 +110,7 @@ TEST_F(Collectives, BlockBarriersOfDifferentRolesMustNotMeet) {
   expect_clean({.threads = 256}, rejoined);
 }
 
-// C86.
-TEST_F(Collectives, NamedBarriersHaveIdsBelow16AndWholeWarps) {
+TEST_F(Collectives, C86_NamedBarriersHaveIdsBelow16AndWholeWarps) {
   expect_clean({}, [] { named_barrier_sync(15, 128); });
   expect_report({ReportKind::named_barrier}, {}, [] { named_barrier_sync(16, 128); });
   expect_report({ReportKind::named_barrier}, {}, [] { named_barrier_sync(17, 128); });

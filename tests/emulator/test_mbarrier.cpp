@@ -47,8 +47,8 @@ TEST_F(Mbarrier, BytesMayBeExpectedAfterTheCopyWasIssued) {
   expect_clean({}, kernel);
 }
 
-// C67: with one K iteration, bytes are expected but nobody arrives.
-TEST_F(Mbarrier, ExpectingBytesIsNoArrival) {
+// With one K iteration, bytes are expected but nobody arrives.
+TEST_F(Mbarrier, C67_ExpectingBytesIsNoArrival) {
   auto kernel = [&] {
     init_barriers(kBar, {1});
     if (thread_id() == 0) {
@@ -64,8 +64,8 @@ TEST_F(Mbarrier, ExpectingBytesIsNoArrival) {
   EXPECT_EQ(report.stage, 0);
 }
 
-// C68: a different barrier each time, but the parity of one that is reused.
-TEST_F(Mbarrier, ParityOfTheLoopIndexAliases) {
+// A different barrier each time, but the parity of one that is reused.
+TEST_F(Mbarrier, C68_ParityOfTheLoopIndexAliases) {
   auto kernel = [&](bool faulty) {
     return [this, faulty] {
       init_barriers(kBar, {1, 1, 1, 1});
@@ -101,8 +101,8 @@ TEST_F(Mbarrier, ParityOfTheLoopIndexAliases) {
   expect_report({ReportKind::parity_alias, ReportKind::deadlock}, {}, waits_only);
 }
 
-// C71: a consumer that has no work arrives twice in one generation.
-TEST_F(Mbarrier, ArrivingTwiceInOneGenerationIsReported) {
+// A consumer that has no work arrives twice in one generation.
+TEST_F(Mbarrier, C71_ArrivingTwiceInOneGenerationIsReported) {
   auto kernel = [](uint32_t arrivals) {
     return [arrivals] {
       init_barriers(kBar, {1});

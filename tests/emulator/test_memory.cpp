@@ -208,8 +208,8 @@ TEST_F(Memory, ReleaseAndAcquireOrderClusters) {
   }
 }
 
-// The last of the blocks that add to a tile finishes it (C85).
-TEST_F(Memory, LastArriverSeesAllPartialSums) {
+// The last of the blocks that add to a tile finishes it.
+TEST_F(Memory, C85_LastArriverSeesAllPartialSums) {
   auto* partial = static_cast<uint32_t*>(machine_.allocate_global(4096, {.name = "partial"}));
   auto* count = static_cast<uint32_t*>(machine_.allocate_global(64, {.name = "count"}));
   uint32_t total = 0;
@@ -244,8 +244,7 @@ TEST_F(Memory, LastArriverSeesAllPartialSums) {
   }
 }
 
-// C82.
-TEST_F(Memory, DependentLaunchWaitsBeforeItReads) {
+TEST_F(Memory, C82_DependentLaunchWaitsBeforeItReads) {
   TILEWRIGHT_NEEDS_ACCESSES();
   auto* sizes = static_cast<uint32_t*>(machine_.allocate_global(64, {.name = "sizes", .writable = false}));
   auto kernel = [=] {
@@ -298,10 +297,10 @@ TEST_F(Memory, BulkStoresDeliverAndReuseTheirSource) {
   });
 }
 
-TEST_F(Memory, BulkStoreFaults) {
+TEST_F(Memory, C73_BulkStoreFaults) {
   auto* out = static_cast<std::byte*>(machine_.allocate_global(1536, {.name = "out"}));
   const StoreKernel kernel{out};
-  // C73 (a), and by a single writer.
+  // By all writers, and by a single one.
   expect_fault({ReportKind::missing_proxy_fence}, {.op = Op::fence_proxy_async}, {}, kernel);
   const Report report = expect_fault({ReportKind::missing_proxy_fence},
                                      {.op = Op::fence_proxy_async, .thread = 77}, {}, kernel);
@@ -344,8 +343,8 @@ TEST_F(Memory, WaitingForTheGroupsOfAnotherThreadDoesNothing) {
   expect_report({ReportKind::overwrite_in_use, ReportKind::read_before_ready}, {}, kernel);
 }
 
-// C73 (b): the only fence sits in a loop that runs no time.
-TEST_F(Memory, FenceOfALoopThatDoesNotRunIsMissing) {
+// The only fence sits in a loop that runs no time.
+TEST_F(Memory, C73_FenceOfALoopThatDoesNotRunIsMissing) {
   auto* out = static_cast<std::byte*>(machine_.allocate_global(512, {.name = "out"}));
   auto kernel = [=](int iterations) {
     return [=] {

@@ -184,7 +184,7 @@ struct MulticastKernel {
   }
 };
 
-TEST_F(Tma, MulticastDeliversToEveryMemberAndItsBarrier) {
+TEST_F(Tma, C64_C79_MulticastDeliversToEveryMemberAndItsBarrier) {
   const TensorMap map = encode(spec(Swizzle::b128, 64, 8));
   const MulticastKernel kernel{&map};
   const Grid grid{.ctas = 2, .cluster = 2};
@@ -192,11 +192,10 @@ TEST_F(Tma, MulticastDeliversToEveryMemberAndItsBarrier) {
   // Who has seen all bytes that come to it may leave.
   expect_clean(grid, MulticastKernel{&map, false});
   using Action = FaultSpec::Action;
-  // C79.
   expect_fault({ReportKind::multicast_mask},
                {.op = Op::tma_load, .action = Action::replace, .value = 0b111, .on_mask = true}, grid,
                kernel);
-  // C64: one of the pair does not multicast.
+  // One of the pair does not multicast.
   const Report starved = expect_fault(
       {ReportKind::deadlock},
       {.op = Op::tma_load, .cta_rank = 1, .action = Action::replace, .value = 0b10, .on_mask = true}, grid,
@@ -281,8 +280,8 @@ TEST_F(Tma, MapsMustFitTheirBufferAndTheInstruction) {
   expect_report({ReportKind::invalid_argument}, {}, LoadKernel{&map, 1024, 3});
 }
 
-// C65: the descriptor is rewritten while a load that uses it is in flight.
-TEST_F(Tma, DescriptorsStayUntilTheLoadIsDone) {
+// The descriptor is rewritten while a load that uses it is in flight.
+TEST_F(Tma, C65_DescriptorsStayUntilTheLoadIsDone) {
   TILEWRIGHT_NEEDS_ACCESSES();
   auto* map = static_cast<TensorMap*>(machine_.allocate_global(sizeof(TensorMap), {.name = "map"}));
   const TensorMap first = encode(spec(Swizzle::b128, 64, 8));

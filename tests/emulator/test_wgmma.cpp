@@ -249,8 +249,8 @@ MachineOptions without_arithmetic() {
 
 TEST_F(Wgmma, OneGroupInFlightIsClean) { expect_clean(kRing, RingKernel{}); }
 
-// C74: the stage is released while the pending group still reads it.
-TEST_F(Wgmma, StageReleasedWhileAGroupReadsIt) {
+// The stage is released while the pending group still reads it.
+TEST_F(Wgmma, C74_StageReleasedWhileAGroupReadsIt) {
   using Action = FaultSpec::Action;
   const Report report = expect_fault({ReportKind::overwrite_in_use},
                                      {.op = Op::wgmma_wait,
@@ -263,8 +263,8 @@ TEST_F(Wgmma, StageReleasedWhileAGroupReadsIt) {
   EXPECT_NE(report.message.find("wgmma group 2 "), std::string::npos) << report.message;
 }
 
-// C83 and its variants: one synchronisation line left out at a time.
-TEST_F(Wgmma, MissingSynchronisationIsFoundWithoutTimingLuck) {
+// One synchronisation line left out at a time.
+TEST_F(Wgmma, C83_MissingSynchronisationIsFoundWithoutTimingLuck) {
   expect_fault({ReportKind::missing_proxy_fence}, {.op = Op::fence_proxy_async}, kRing, RingKernel{});
   expect_fault({ReportKind::missing_proxy_fence}, {.op = Op::fence_proxy_async, .thread = 99}, kRing,
                RingKernel{});

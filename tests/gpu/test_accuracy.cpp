@@ -34,8 +34,8 @@ TEST_F(Accuracy, follows_the_promotion_interval) {
   }
 }
 
-// C02, second input. An MMA adds 32 to the sum; the accumulator keeps 13 fraction bits of it.
-TEST_F(Accuracy, of_ones_stalls_without_promotion_alone) {
+// An MMA adds 32 to the sum; the accumulator keeps 13 fraction bits of it.
+TEST_F(Accuracy, C02_ones_stall_without_promotion_alone) {
   GpuMachine machine;
   GemmCase c = make_case("ones, promoted", 16, 16, 1 << 20);
   c.data = Data::ones;

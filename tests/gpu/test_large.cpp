@@ -49,7 +49,7 @@ TEST_F(Large, square_8192) {
 }
 
 // Rows on either side of the 2^31st element or byte are among the samples.
-TEST_F(Large, c50_outputs_of_2_to_the_31_elements) {
+TEST_F(Large, C50_outputs_of_2_to_the_31_elements) {
   std::vector<SampledGemm> gemms;
   for (const StoreKind store : {StoreKind::tma, StoreKind::direct}) {
     for (const auto& [m, n] : {std::pair{131072, 16384}, {4194305, 512}, {175000, 12288}, {131072, 16392}}) {
@@ -96,7 +96,7 @@ TEST_F(Large, inputs_that_span_2_to_the_31_bytes) {
   expect_rows("inputs and outputs that span more than 2^31 bytes", gemms);
 }
 
-TEST_F(Large, shapes_that_broke_others) {
+TEST_F(Large, C31_C53_C55_C56_C61_C89_shapes) {
   std::vector<SampledGemm> gemms;
   for (const int64_t m : {1087, 1088, 1089}) gemms.push_back(make("C31", m, 2048, 2048));
   gemms.push_back(make("C53", 8, 8192, 8192, DType::bf16));

@@ -87,8 +87,8 @@ TEST_F(Streams, a_run_is_one_node_of_a_graph) {
   cudaGraphDestroy(graph);
 }
 
-// C95: kernels with more and less shared memory, from several threads at once.
-TEST_F(Streams, threads_share_plans_and_kernels) {
+// Kernels with more and less shared memory, from several threads at once.
+TEST_F(Streams, C95_threads_share_plans_and_kernels) {
   std::vector<GemmCase> cases;
   for (int repeat = 0; repeat < 16; ++repeat) {
     for (const int64_t stages : {2, 3, 4}) {

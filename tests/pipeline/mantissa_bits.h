@@ -306,7 +306,7 @@ void check_special(int64_t m, int64_t n, int64_t k) {
   }
 }
 
-TEST_F(PipelineMantissa, infinities_and_nan_follow_ieee_rules) {
+TEST_F(PipelineMantissa, C20_infinities_and_nan_follow_ieee_rules) {
   check_special<Split<23, 64, 32, 32>>(70, 40, 45);
   check_special<Split<23, 64, 32, 32, col_major, row_major>>(70, 40, 45);
   check_special<Split<10, 64, 32, 32>>(70, 40, 45);
