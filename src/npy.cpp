@@ -6,15 +6,14 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <new>
 #include <optional>
 #include <string_view>
 
+#include "tilewright/detail/whole_file.h"
 #include "tilewright/numeric/element.h"
 
 namespace tilewright {
@@ -201,12 +200,6 @@ class File {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
   int get() const { return descriptor_; }
-  // 0, or the error of writing what the system still held back.
-  int close() {
-    const int result = ::close(descriptor_) == 0 ? 0 : errno;
-    descriptor_ = -1;
-    return result;
-  }
 
  private:
   int descriptor_;
@@ -224,18 +217,6 @@ int64_t read_fully(const File& file, void* out, int64_t bytes) {
     done += got;
   }
   return done;
-}
-
-bool write_fully(const File& file, const void* data, int64_t bytes) {
-  int64_t done = 0;
-  while (done < bytes) {
-    const size_t chunk = static_cast<size_t>(std::min<int64_t>(bytes - done, 1 << 30));
-    const ssize_t put = ::write(file.get(), static_cast<const char*>(data) + done, chunk);
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return false;
-    done += put;
-  }
-  return true;
 }
 
 // The header's text; the file is left at the first byte of data.
@@ -302,7 +283,8 @@ int64_t NpyArray::elements() const { return static_cast<int64_t>(bytes.size()) /
 
 Expected<NpyArray> read_npy(const std::string& path) {
   try {
-    const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    // O_NONBLOCK: a FIFO without a writer is refused at once.
+    const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (file.get() < 0) return io_error(path, "npy.open", "cannot be opened: " + system_text(errno));
     struct stat status {};
     if (::fstat(file.get(), &status) != 0) return io_error(path, "npy.open", system_text(errno));
@@ -350,48 +332,6 @@ std::string_view written_descriptor(DType type) {
   return {};
 }
 
-std::string failed_write(int code, const std::string& directory, int64_t needed) {
-  std::string text = "cannot be written: " + system_text(code);
-  if (code == ENOSPC || code == EDQUOT) {
-    std::error_code ignored;
-    const auto space = std::filesystem::space(directory, ignored);
-    text += "; it needs " + std::to_string(needed) + " bytes";
-    if (!ignored) text += ", " + std::to_string(space.available) + " are free";
-  }
-  return text;
-}
-
-// Creates a new file beside `target`; its name goes to `name`.
-int create_beside(const std::string& target, std::string& name) {
-  static std::atomic<unsigned> counter{0};
-  for (int attempt = 0; attempt < 100; ++attempt) {
-    name = target + ".part" + std::to_string(::getpid()) + "." + std::to_string(counter++);
-    const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0 || errno != EEXIST) return descriptor;
-  }
-  return -1;
-}
-
-// The file that `path` names once links are followed, or why there can be none.
-Expected<std::string> write_target(const std::string& path) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (status.type() == std::filesystem::file_type::not_found) return path;
-  if (status.type() == std::filesystem::file_type::none) {
-    return io_error(path, "npy.write", "cannot be written: " + error.message());
-  }
-  if (status.type() != std::filesystem::file_type::regular) {
-    return io_error(path, "npy.write", "cannot be written: it is not an ordinary file");
-  }
-  // Renaming would replace even a file that may not be written.
-  if (::access(path.c_str(), W_OK) != 0) {
-    return io_error(path, "npy.write", "cannot be written: " + system_text(errno));
-  }
-  const auto resolved = std::filesystem::canonical(path, error);
-  if (error) return io_error(path, "npy.write", "cannot be written: " + error.message());
-  return resolved.string();
-}
-
 }  // namespace
 
 Status write_npy(const std::string& path, DType type, std::span<const int64_t> shape, const void* data,
@@ -403,29 +343,10 @@ Status write_npy(const std::string& path, DType type, std::span<const int64_t> s
   const bool negative = std::any_of(shape.begin(), shape.end(), [](int64_t extent) { return extent < 0; });
   const auto count = negative ? std::nullopt : element_count(shape, bytes_of(type, 1));
   if (!count) return io_error(path, "npy.shape", "no array has the shape " + shape_text(shape));
-  const Expected<std::string> target = write_target(path);
-  if (!target) return target.error();
-
-  const std::string directory = std::filesystem::path(*target).parent_path().string();
-  const std::string where = directory.empty() ? "." : directory;
   const std::string header = header_bytes(descr, shape, fortran_order);
-  const int64_t data_bytes = *count * bytes_of(type, 1);
-  const int64_t needed = static_cast<int64_t>(header.size()) + data_bytes;
-  std::string name;
-  File file(create_beside(*target, name));
-  if (file.get() < 0) return io_error(path, "npy.write", failed_write(errno, where, needed));
-  int failure = 0;
-  if (!write_fully(file, header.data(), static_cast<int64_t>(header.size())) ||
-      !write_fully(file, data, data_bytes)) {
-    failure = errno;
-  }
-  if (failure == 0 && ::fsync(file.get()) != 0) failure = errno;
-  const int at_close = file.close();
-  if (failure == 0) failure = at_close;
-  if (failure == 0 && ::rename(name.c_str(), target->c_str()) != 0) failure = errno;
-  if (failure == 0) return std::nullopt;
-  ::unlink(name.c_str());
-  return io_error(path, "npy.write", failed_write(failure, where, needed));
+  const std::string_view elements(static_cast<const char*>(data),
+                                  static_cast<size_t>(*count * bytes_of(type, 1)));
+  return detail::write_whole_file(path, "npy.write", {header, elements});
 }
 
 namespace {

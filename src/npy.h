@@ -28,9 +28,8 @@ struct NpyArray {
 /// types, ...).
 Expected<NpyArray> read_npy(const std::string& path);
 
-/// Writes format version 1 (version 2 if the header needs it). The file appears whole or not at all: the
-/// bytes go to a temporary file in the same directory, which then takes the name. A link is followed; a
-/// target that is neither new nor an ordinary file is refused. `data` holds the elements in C order, or
+/// Writes format version 1 (version 2 if the header needs it), whole or not at all
+/// (detail::write_whole_file). `data` holds the elements in C order, or
 /// Fortran order if `fortran_order`; not e2m1, cf16 and cbf16, which NumPy cannot hold. Errors: no space
 /// (needed and free bytes), permission, a directory that is not there, such a type.
 Status write_npy(const std::string& path, DType type, std::span<const int64_t> shape, const void* data,

@@ -341,10 +341,14 @@ const char* scale_mode_word(ScaleMode mode) {
   return kWords[static_cast<size_t>(mode)];
 }
 
+std::string json_text(const nlohmann::json& json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 int refuse(const Error& error, bool json) {
   if (json) {
     const nlohmann::json out{{"pass", false}, {"error", {{"rule", error.rule}, {"message", error.message}}}};
-    fmt::print("{}\n", out.dump());
+    fmt::print("{}\n", json_text(out));
   }
   fmt::print(stderr, "tilewright: {} [{}]\n", error.message, error.rule);
   return kRefused;

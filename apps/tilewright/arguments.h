@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -65,6 +66,9 @@ const char* scale_mode_word(ScaleMode mode);
 
 /// Exit codes of the program.
 constexpr int kPass = 0, kFail = 1, kRefused = 2;
+
+/// JSON as text. What is no UTF-8 in it, as a path may be, becomes U+FFFD.
+std::string json_text(const nlohmann::json& json, int indent = -1);
 
 /// Prints the error (as JSON on stdout if `json`) and returns kRefused.
 int refuse(const Error& error, bool json);

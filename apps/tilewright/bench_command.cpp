@@ -5,7 +5,6 @@
 
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -16,6 +15,7 @@
 #include "bench_shape.h"
 #include "bench_suite.h"
 #include "src/device_info.h"
+#include "tilewright/detail/whole_file.h"
 
 namespace tilewright::cli {
 namespace {
@@ -303,11 +303,7 @@ Status write_json(const std::string& path, const nlohmann::json& result) {
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   std::error_code ignored;
   if (!parent.empty()) std::filesystem::create_directories(parent, ignored);
-  std::ofstream file(path);
-  file << result.dump(1) << "\n";
-  file.flush();
-  if (!file) return Error{ErrorCode::io, "file.write", path + ": cannot be written"};
-  return {};
+  return detail::write_whole_file(path, "file.write", {json_text(result, 1), "\n"});
 }
 
 Expected<int> run_bench(const BenchArguments& args) {

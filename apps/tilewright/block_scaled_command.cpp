@@ -295,7 +295,7 @@ int gemm_block_scaled(const ProblemArguments& arguments, const BlockScaledReques
     print_table_row(entries[0], entries[1]);
   }
   if (asked.json) {
-    fmt::print("{}\n", nlohmann::json{{"pass", passed}, {"runs", runs}}.dump());
+    fmt::print("{}\n", json_text({{"pass", passed}, {"runs", runs}}));
   } else if (table) {
     fmt::print("{}\n", asked.skip_ref_check ? "not checked" : passed ? "PASS" : "FAIL");
   }

@@ -191,7 +191,7 @@ void add_gemm_command(CLI::App& app, int& exit_code) {
       return;
     }
     if (args->json) {
-      fmt::print("{}\n", to_json(*report).dump());
+      fmt::print("{}\n", json_text(to_json(*report)));
     } else {
       print_result(*report);
     }

@@ -1,12 +1,12 @@
 #include "tilewright/emulator/machine.h"
 
 #include <cstring>
-#include <fstream>
 #include <utility>
 
 #include "cluster.h"
 #include "launch.h"
 #include "text.h"
+#include "tilewright/detail/whole_file.h"
 
 namespace tilewright::emulator {
 namespace {
@@ -96,11 +96,7 @@ std::string Machine::trace_json() const {
 }
 
 Status Machine::write_trace(const std::string& path) const {
-  std::ofstream file(path);
-  file << trace_json();
-  file.close();
-  if (!file) return Error{ErrorCode::io, "trace.write", text("cannot write the trace to '", path, "'")};
-  return std::nullopt;
+  return detail::write_whole_file(path, "trace.write", {trace_json()});
 }
 
 namespace {

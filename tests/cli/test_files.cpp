@@ -96,5 +96,10 @@ TEST(Files, results_that_cannot_be_written_are_an_error) {
   EXPECT_EQ(gemm("--mnkl 64,64,64,1 --out " + folder.file("no/such/folder/d.npy")).exit_code, 2);
 }
 
+TEST(Files, names_that_are_no_utf8_are_shown_as_far_as_they_are) {
+  const Folder folder;
+  expect_refused(gemm("--a_file '" + folder.file("\xff.npy") + "'"), "npy.open", "cannot be opened");
+}
+
 }  // namespace
 }  // namespace tilewright::testing

@@ -1,5 +1,10 @@
 // The machine itself: launches, determinism, statistics, faults by occurrence, the timeline.
+#include <sys/resource.h>
+
+#include <csignal>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "tests/emulator/micro.h"
@@ -197,6 +202,11 @@ TEST_F(MachineTest, ClustersOfSixteen) {
   EXPECT_TRUE(result.reports.empty()) << result.reports[0].message;
 }
 
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 TEST_F(MachineTest, TheTimelineShowsRolesAndUnits) {
   MachineOptions options;
   options.trace = true;
@@ -218,6 +228,19 @@ TEST_F(MachineTest, TheTimelineShowsRolesAndUnits) {
   const std::string path = testing::TempDir() + "trace.json";
   EXPECT_FALSE(machine_.write_trace(path).has_value());
   EXPECT_TRUE(machine_.write_trace("/nonexistent/trace.json").has_value());
+  EXPECT_EQ(text_of(path), json);
+  // Whole or not at all.
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{json.size() - 1, before.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  const Status failed = machine_.write_trace(path);
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->rule, "trace.write");
+  EXPECT_EQ(text_of(path), json);
   std::remove(path.c_str());
 }
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -257,6 +258,25 @@ TEST_F(Npy, a_link_is_followed) {
   ASSERT_FALSE(write_npy(path("link.npy"), DType::f32, {}, &value));
   EXPECT_TRUE(fs::is_symlink(path("link.npy")));
   EXPECT_EQ(get().substr(1, 5), "NUMPY");
+}
+
+TEST_F(Npy, a_link_to_a_file_that_is_not_there_yet_is_followed) {
+  const float value = 1;
+  fs::create_symlink("between.npy", path("link.npy"));  // relative to the folder of the link
+  fs::create_symlink(path("new.npy"), path("between.npy"));
+  ASSERT_FALSE(write_npy(path("link.npy"), DType::f32, {}, &value));
+  EXPECT_TRUE(fs::is_symlink(path("link.npy")));
+  EXPECT_TRUE(fs::is_symlink(path("between.npy")));
+  EXPECT_TRUE(read_npy(path("new.npy")));
+  EXPECT_EQ(files(), 3u);
+}
+
+// Opened for reading, it would wait for a writer for ever.
+TEST_F(Npy, a_fifo_is_refused_at_once) {
+  ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
+  const auto array = read_npy(path());
+  ASSERT_FALSE(array);
+  EXPECT_NE(array.error().message.find("not an ordinary file"), std::string::npos) << array.error().message;
 }
 
 // ---- quantisation
