@@ -240,6 +240,28 @@ TEST_P(Tcgen05Core, specials_of_elements_and_of_the_accumulator_follow_ieee) {
   }
 }
 
+// Sums of FP8 keep 25 fraction bits, of packed FP4 35, where those of Hopper's FP8 wgmma keep 13.
+TEST_P(Tcgen05Core, C05_width_of_the_accumulator) {
+  const Case& c = the_case();
+  const auto one = [&](Tcgen05Type type) -> uint8_t {
+    return type == Tcgen05Type::e4m3 ? 0x38 : type == Tcgen05Type::e5m2 ? 0x3C : 0x22;
+  };
+  Operand a(kRows), b(kColumns);
+  for (Operand* operand : {&a, &b})
+    for (Codes& codes : operand->scales) codes.fill(c.kind == Tcgen05Kind::mxf4nvf4 ? 0x38 : 127);
+  const auto sum = [&](float d) {
+    const std::vector<uint32_t> from(size_t{kRows} * kColumns, __builtin_bit_cast(uint32_t, d));
+    return value(multiply(a, b, from, true).front());
+  };
+  EXPECT_EQ(sum(1 + 0x1p-23f), 1 + 0x1p-23f);  // nothing is added
+  a.bytes.assign(a.bytes.size(), one(c.a));
+  b.bytes.assign(b.bytes.size(), one(c.b));
+  const auto products = static_cast<float>(c.depth());
+  const bool packed = c.depth() == 64;
+  EXPECT_EQ(sum(0x1p25f), 0x1p25f + products);
+  EXPECT_EQ(sum(0x1p26f), packed ? 0x1p26f + products : 0x1p26f);
+}
+
 TEST_P(Tcgen05Core, columns_may_be_done_a_few_at_a_time) {
   const Case& c = the_case();
   Operand a(kRows), b(kColumns);

@@ -94,8 +94,8 @@ void add_loader_faults(Table& t) {
 void add_reader_faults(Table& t) {
   const char* release = "GroupScales::advance: sync_warp";
   const FaultSpec wait = skip(Op::mbarrier_wait, "full", kConsumer);
-  plant(t, "scales_full_wait_skipped", kBlocks64x128, "Ring::wait", wait, early());
-  plant(t, "scales_full_wait_skipped_by_one_thread", kBlocks64x128, "Ring::wait", thread(9, nth(0, wait)),
+  plant(t, "C35_scales_full_wait_skipped", kBlocks64x128, "Ring::wait", wait, early());
+  plant(t, "C35_scales_full_wait_skipped_by_one_thread", kBlocks64x128, "Ring::wait", thread(9, nth(0, wait)),
         early());
   plant(t, "sync_before_release_skipped", kBlocks64x128, release, skip(Op::sync_warp, "", kConsumer),
         reports(overwrite_in_use, read_before_ready).at(kScales, kStaging));

@@ -335,6 +335,18 @@ TEST(Case, C52_batch_strides_are_honoured_and_zero_broadcasts) {
   EXPECT_EQ(can_plan(p), "batch_stride.d");
 }
 
+TEST(Case, C43_batches_of_d_are_interleaved_by_rows_and_not_by_elements) {
+  Problem p = small_problem();
+  p.l = 3;
+  p.d.ld = 3 * p.n;
+  p.d.batch_stride = 1;  // D[m][n][batch]
+  EXPECT_EQ(can_plan(p), "batch_stride.d");
+  p.d.batch_stride = p.n;  // D[m][batch][n]
+  const RecordedLaunch l = run(p);
+  EXPECT_EQ(l.arguments.d.row_stride, 3 * p.n);
+  EXPECT_EQ(l.arguments.d.batch_stride, p.n);
+}
+
 TEST(Plan, exchanges_the_operands_for_a_column_major_d) {
   Problem p = small_problem();
   p.a.type = DType::e5m2;

@@ -203,7 +203,7 @@ void c58_last_k(TestMachine& machine) {
 }
 
 // The stores of a tile are spread over the first K tiles of the next one: all of them fit in, some, or none.
-void short_and_long_k_loops(TestMachine& machine) {
+void c59_short_and_long_k_loops(TestMachine& machine) {
   const struct {
     Shape2 tile;
     bool fast;
@@ -233,7 +233,7 @@ constexpr Check kChecks[] = {
     {"C47_operand_layouts", c47_operand_layouts},
     {"C52_batch_strides", c52_batch_strides},
     {"C58_last_k", c58_last_k},
-    {"short_and_long_k_loops", short_and_long_k_loops},
+    {"C59_short_and_long_k_loops", c59_short_and_long_k_loops},
 };
 
 }  // namespace

@@ -68,5 +68,24 @@ TEST(TensorCases, rings_wrap_and_ctas_have_several_tiles) {
   EXPECT_EQ(machine.statistics().count(emulator::Op::wgmma), 8u * 12 * 4 * id.tile_m / 64);
 }
 
+// A ring or an unrolled loop that takes K tiles in pairs would lose one.
+TEST(TensorCases, C59_odd_numbers_of_k_tiles) {
+  EmulatedMachine machine;
+  const std::pair<DType, DType> types[] = {{DType::f16, DType::f32},
+                                           {DType::bf16, DType::f32},
+                                           {DType::tf32, DType::f32},
+                                           {DType::s8, DType::s32},
+                                           {DType::f64, DType::f64}};
+  for (const auto& [type, d] : types) {
+    const auto& id = small_kernel(type, d);
+    for (const int64_t tiles : {1, 3, 5}) {
+      GemmCase c = tensor_case(id, "odd K tiles", 70, 72, tiles * kernels::tensor_tile_k(id));
+      c.data = Data::integers;
+      c.runs = 1;
+      EXPECT_EQ(expect_passes(c, machine).comparison.max_error, 0) << name_of(type);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tilewright::testing
