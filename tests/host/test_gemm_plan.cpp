@@ -524,7 +524,7 @@ TEST(Plan, sizes_the_emulated_chip_for_three_tiles_a_cta) {
   EXPECT_EQ(planned(p, o, fake_emulator()).info().grid_ctas, 1);
 }
 
-TEST(Case, C49_C50_addresses_around_2_to_the_31_elements_are_64_bit) {
+TEST(Case, C50_plans_keep_the_strides_of_2_to_the_31_elements) {
   const struct {
     int64_t rows, columns;
   } shapes[] = {{131072, 16384}, {4194305, 512}, {175000, 12288}, {536870913, 4}, {2147483647, 1}};
