@@ -282,6 +282,48 @@ TEST_F(BlockKernels, functions_of_elements_and_storage_of_another_type) {
   }
 }
 
+// ---- a function after a product of no whole fragment
+
+struct SquareRoot {
+  TILEWRIGHT_HOST_DEVICE float operator()(float x) const { return sqrtf(x); }
+};
+
+template <class BLAS, class T>
+TILEWRIGHT_GLOBAL void TILEWRIGHT_LAUNCH_BOUNDS(BLAS::max_threads_per_block)
+    root_kernel(const T* a, const T* b, float* c) {
+  TILEWRIGHT_SHARED(smem, 128);
+  auto [smem_a, smem_b, smem_c] = slice_shared_memory<BLAS>(smem);
+  auto tile_a = make_tensor(smem_a, BLAS::get_layout_smem_a());
+  auto tile_b = make_tensor(smem_b, BLAS::get_layout_smem_b());
+  auto tile_c = make_tensor(smem_c, BLAS::get_layout_smem_c());
+  using alignment = alignment_of<BLAS>;
+  copy<BLAS, alignment::a>(make_tensor(a, BLAS::get_layout_gmem_a()), tile_a);
+  copy<BLAS, alignment::b>(make_tensor(b, BLAS::get_layout_gmem_b()), tile_b);
+  copy_wait();
+  BLAS().execute(1.0f, tile_a, tile_b, 0.0f, tile_c, identity{}, identity{}, identity{}, SquareRoot{});
+  __syncthreads();
+  copy<BLAS, alignment::c>(tile_c, make_tensor(c, BLAS::get_layout_gmem_c()));
+}
+
+template <class T>
+void check_root_of_ones() {
+  using BLAS = decltype(Size<4, 4, 4>() + Precision<T, T, float>() + LeadingDimension<5, 7, 6>() +
+                        BlockDim<32>() + SM<900>());
+  Packed<T, row_major> a(4, 4, false, "A");
+  Packed<T, col_major> b(4, 4, false, "B");
+  Packed<float, row_major> c(4, 4, true, "C");
+  for (int64_t i = 0; i < 16; ++i) a.at(i / 4, i % 4, 0) = b.at(i / 4, i % 4, 0) = T(1.0f);
+  run(root_kernel<BLAS, T>, one_block(32, get_shared_storage_size<BLAS>()), static_cast<const T*>(a.data()),
+      static_cast<const T*>(b.data()), c.data());
+  for (int64_t i = 0; i < 16; ++i) EXPECT_EQ(c.at(i / 4, i % 4, 0), 2.0f) << i;
+}
+
+TEST_F(BlockKernels, C91_square_roots_of_a_small_product_of_ones_are_two) {
+  check_root_of_ones<f16>();
+  check_root_of_ones<bf16>();
+  check_root_of_ones<e4m3>();
+}
+
 // ---- A A^T from one buffer
 
 template <class BLAS, Lie How>
