@@ -190,9 +190,9 @@ struct Options {
 };
 
 /// The pointers of one run, in the memory of the plan's device (host memory for the emulated machine). Device
-/// scalars may be null; where given they multiply their namesakes in Problem (only FP8 has scales there). C
-/// may equal D if both have the same type and strides. With a ScaleMode other than per_tensor, scale_a and
-/// scale_b are the scales of A and B, and not null.
+/// scalars may be null; where given, at multiples of 4 bytes, they multiply their namesakes in Problem (only
+/// FP8 has scales there). C may equal D if both have the same type and strides. With a ScaleMode other than
+/// per_tensor, scale_a and scale_b are the scales of A and B, and not null.
 struct Buffers {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -262,9 +262,9 @@ class Plan {
   int64_t workspace_bytes() const { return info().workspace_bytes; }
   /// Launches one kernel on `stream` (a cudaStream_t, or an emulator::Machine*; null is the default one),
   /// with another before it when operands are repacked or dequantised and one after it when K is cut
-  /// (PlanInfo::launches), or none when D is empty. amax_d is set to zero before it. Allocates nothing. A and
-  /// B are not touched when K or alpha is zero; C is not touched when beta is zero. Errors: a pointer that is
-  /// null or less aligned than planned; a current GPU other than the plan's; the launch's own.
+  /// (PlanInfo::launches), or none when D is empty. amax_d is set to zero before it. Allocates no device
+  /// memory. A and B are not touched when K or alpha is zero, C not when beta is. Errors: a pointer that is
+  /// null or less aligned than it must be; a current GPU other than the plan's; the launch's own.
   Status run(const Buffers& buffers, void* stream = nullptr) const;
 
   explicit Plan(std::shared_ptr<const detail::PlanState> state) : state_(std::move(state)) {}
