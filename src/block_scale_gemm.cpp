@@ -8,16 +8,13 @@
 #include <vector>
 
 #include "src/block_scale_maps.h"
+#include "src/plan_text.h"
 
 namespace tilewright {
 namespace {
 
 constexpr int64_t kExtentLimit = int64_t{1} << 31;
 constexpr int64_t kTileLimit = int64_t{1} << 31;
-
-std::string text(int64_t value) { return std::to_string(value); }
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 bool launch_controlled(const BlockScaledProblem& p) {
   return p.scheduler == schedule::TileScheduler::cluster_launch_control;
@@ -88,6 +85,7 @@ Violation leading_dimension(const BlockScaledProblem& p) {
 }
 
 Violation scale_type_rule(const BlockScaledProblem& p) {
+  if (p.k == 0) return std::nullopt;
   return first_operand(p, [](const char* name, const BlockScaledOperand& operand, int64_t) -> Violation {
     const DType found = operand.scales.index() == 0 ? DType::e8m0 : DType::e4m3;
     if (found == scale_type(operand.format)) return std::nullopt;
@@ -96,6 +94,7 @@ Violation scale_type_rule(const BlockScaledProblem& p) {
 }
 
 Violation scale_shape(const BlockScaledProblem& p) {
+  if (p.k == 0) return std::nullopt;
   return first_operand(p,
                        [&](const char* name, const BlockScaledOperand& operand, int64_t rows) -> Violation {
                          const ScaleShape& shape = shape_of(operand);
@@ -141,6 +140,7 @@ struct CheckedRule {
   BlockScaledRule rule;
   ErrorCode code;
   Violation (*violation)(const BlockScaledProblem&);
+  bool of_pointers = false;  // and of the scales, which come with them
 };
 
 // A rule may rely on those before it.
@@ -165,14 +165,17 @@ constexpr CheckedRule kRules[] = {
      leading_dimension},
     {{"block_scaled.scale_type", "mxfp8 and mxfp4 have e8m0 scales, nvfp4 has e4m3 scales"},
      ErrorCode::invalid_argument,
-     scale_type_rule},
+     scale_type_rule,
+     true},
     {{"block_scaled.scale_shape",
       "the scales have the rows and batches of their operand and enough columns for K"},
      ErrorCode::invalid_argument,
-     scale_shape},
+     scale_shape,
+     true},
     {{"block_scaled.null", "pointers to what is read or written are not null"},
      ErrorCode::invalid_argument,
-     null_pointer},
+     null_pointer,
+     true},
     {{"block_scaled.output_stride", "rows and batches of D do not overlap"},
      ErrorCode::invalid_argument,
      output_stride},
@@ -191,8 +194,7 @@ constexpr BlockScaledRule kPlanRules[] = {
      "FP8 is B"},
     {"block_scaled.layout",
      "A is row-major and B column-major, so that K is contiguous; C and D are row-major"},
-    {"block_scaled.alignment",
-     "A and B begin at multiples of 16 bytes, of 32 for FP4 beside FP8, and D at one of its elements' size"},
+    {"block_scaled.alignment", "A and B begin at multiples of 16 bytes, of 32 for FP4 beside FP8"},
     {"block_scaled.options",
      "on sm_100a the tile is 256x256 on a cluster of 2x1, with five stages filled by bulk loads and K in one "
      "part"},
@@ -207,10 +209,10 @@ constexpr BlockScaledRule kPlanRules[] = {
     {"block_scaled.scalars", "alpha, beta and the scales of A, B and D are no device pointers"},
 };
 
-// Stops before the rules of pointers unless `bound`.
+// With the rules of pointers if `bound`.
 Status check(const BlockScaledProblem& p, bool bound) {
   for (const CheckedRule& checked : kRules) {
-    if (!bound && checked.violation == null_pointer) continue;
+    if (!bound && checked.of_pointers) continue;
     if (const Violation violation = checked.violation(p)) {
       return Error{checked.code, checked.rule.name, *violation + " (" + checked.rule.requirement + ")"};
     }

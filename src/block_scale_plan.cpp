@@ -57,28 +57,27 @@ Status check_alignments(const Problem& p) {
                                          "; the nearest legal value is " + text(needed));
   };
   if (Status s = check("A", p.a.alignment, needed_alignment(p.a, p.b))) return s;
-  if (Status s = check("B", p.b.alignment, needed_alignment(p.b, p.a))) return s;
-  if (Status s = check("D", p.d.alignment, std::max(1, bits_of(p.d.type) / 8))) return s;
-  return p.beta == 0 ? Status{} : check("C", p.c.alignment, std::max(1, bits_of(p.c.type) / 8));
+  return check("B", p.b.alignment, needed_alignment(p.b, p.a));
 }
 
-PackedBlockScales unbound_scales(BlockFormat format, const ScaleShape& shape) {
-  const int64_t bytes = scale_bytes<ScaleLayout::packed>(shape);
-  if (format == BlockFormat::nvfp4) return *PackedScales<const e4m3>::make(nullptr, bytes, shape);
-  return *PackedScales<const e8m0>::make(nullptr, bytes, shape);
-}
-
-BlockScaledOperand operand_of(const Operand& o, int64_t rows, int64_t k, int64_t batches,
-                              float tensor_scale) {
+// Rows of A, or columns of B. The stride of a single one is never used, but must be legal.
+BlockScaledOperand operand_of(BlockFormat format, const KernelOperand& o, int64_t k, float tensor_scale) {
   BlockScaledOperand out;
-  out.format = *o.block;
-  out.ld = o.ld == 0 ? k : o.ld;
-  out.batch_stride = o.batch_stride.value_or(rows * out.ld);
-  // Extents out of range are refused before anybody looks at scales.
-  const int64_t columns = ceil_div(std::max<int64_t>(k, 0), scale_vector(*o.block));
-  out.scales = unbound_scales(*o.block, {std::max<int64_t>(rows, 0), columns, std::max<int64_t>(batches, 0)});
+  out.format = format;
+  out.ld = o.rows > 1 ? o.row_stride : k;
+  out.batch_stride = o.batch_stride;
   out.tensor_scale = tensor_scale;
   return out;
+}
+
+KernelOperand kernel_operand(char name, const Operand& o, const Strides& s, int64_t rows, int alignment) {
+  return {.name = name,
+          .type = o.type,
+          .rows = rows,
+          .row_stride = s.row,
+          .k_stride = s.column,
+          .batch_stride = s.batch,
+          .alignment = alignment};
 }
 
 // The rules of shapes; C is not known yet.
@@ -151,20 +150,20 @@ Status check_scales(const char* name, const PackedBlockScales& scales) {
 }  // namespace
 
 // As everywhere, a zero factor wins over Inf and NaN: then A and B are not read.
-BlockScaledProblem unbound_block_scaled(const Problem& p) {
+BlockScaledProblem unbound_block_scaled(const Problem& p, const KernelProblem& canonical) {
   BlockScaledProblem out;
   const bool multiplied = p.alpha != 0 && p.scale_a != 0 && p.scale_b != 0 && p.scale_d != 0;
-  out.m = p.m, out.n = p.n, out.k = multiplied ? p.k : std::min<int64_t>(p.k, 0), out.batches = p.l;
-  out.a = operand_of(p.a, p.m, p.k, p.l, p.scale_a);
-  out.b = operand_of(p.b, p.n, p.k, p.l, p.scale_b);
+  out.m = p.m, out.n = p.n, out.k = multiplied ? p.k : 0, out.batches = p.l;
+  out.a = operand_of(*p.a.block, canonical.a, p.k, p.scale_a);
+  out.b = operand_of(*p.b.block, canonical.b, p.k, p.scale_b);
   out.alpha = static_cast<float>(double{p.alpha} * p.scale_d);
   out.beta = static_cast<float>(double{p.beta} * p.scale_d);
   out.c_type = p.c.type;
-  out.c_ld = p.c.ld == 0 ? p.n : p.c.ld;
-  out.c_batch_stride = p.c.batch_stride.value_or(p.m * out.c_ld);
+  out.c_ld = canonical.c.row;
+  out.c_batch_stride = canonical.c.batch;
   out.d_type = p.d.type;
-  out.d_ld = p.d.ld == 0 ? p.n : p.d.ld;
-  out.d_batch_stride = p.d.batch_stride.value_or(p.m * out.d_ld);
+  out.d_ld = canonical.d.row;
+  out.d_batch_stride = canonical.d.batch;
   return out;
 }
 
@@ -191,26 +190,36 @@ Expected<KernelProblem> canonical_block_scaled(const Problem& p) {
   if (Status s = check_types(p)) return *s;
   if (Status s = check_layouts(p)) return *s;
   if (Status s = check_alignments(p)) return *s;
-  const BlockScaledProblem unbound = unbound_block_scaled(p);
-  // With K as it was asked for: a factor of zero does not make it legal.
-  BlockScaledProblem asked = unbound;
-  asked.k = p.k;
-  if (Status s = check_shapes(asked)) return *s;
+  const Expected<Strides> a = strides_of("A", p.a, {p.m, p.k, p.l});
+  if (!a) return a.error();
+  const Expected<Strides> b = strides_of("B", p.b, {p.k, p.n, p.l});
+  if (!b) return b.error();
+  const Expected<Strides> d = strides_of("D", p.d, {p.m, p.n, p.l});
+  if (!d) return d.error();
 
   KernelProblem out;
   out.family = Family::block_scaled;
   out.m = p.m, out.n = p.n, out.k = p.k, out.l = p.l;
   out.empty = p.m == 0 || p.n == 0 || p.l == 0;
-  out.reads_ab = !out.empty && unbound.k != 0;
-  out.reads_c = !out.empty && unbound.beta != 0;
-  out.a.name = 'A', out.a.type = p.a.type, out.a.alignment = needed_alignment(p.a, p.b);
-  out.b.name = 'B', out.b.type = p.b.type, out.b.alignment = needed_alignment(p.b, p.a);
+  out.a = kernel_operand('A', p.a, *a, p.m, needed_alignment(p.a, p.b));
+  out.b = kernel_operand('B', p.b, transposed(*b), p.n, needed_alignment(p.b, p.a));
+  out.d = *d;
+  if (p.beta != 0) {
+    const Expected<Strides> c = strides_of("C", p.c, {p.m, p.n, p.l});
+    if (!c) return c.error();
+    out.c = *c;
+    out.in_place_ok = p.c.type == p.d.type && *c == *d;
+  }
   out.c_type = p.c.type;
   out.c_alignment = p.c.alignment;
   out.d_type = p.d.type;
   out.d_alignment = p.d.alignment;
-  out.in_place_ok = p.c.type == p.d.type && unbound.c_ld == unbound.d_ld &&
-                    (p.l <= 1 || unbound.c_batch_stride == unbound.d_batch_stride);
+  BlockScaledProblem unbound = unbound_block_scaled(p, out);
+  out.reads_ab = !out.empty && unbound.k != 0;
+  out.reads_c = !out.empty && unbound.beta != 0;
+  // With K as it was asked for: a factor of zero does not make it legal.
+  unbound.k = p.k;
+  if (Status s = check_shapes(unbound)) return *s;
   return out;
 }
 
@@ -219,7 +228,7 @@ Expected<detail::BoundBlockScale> bind_block_scale(const PlanRequest& r, PlanInf
     return broken_block("device", "compute capability " + capability_text(r.target.capability));
   if (Status s = check_options(r.options)) return *s;
   detail::BoundBlockScale bound;
-  bound.problem = unbound_block_scaled(r.asked);
+  bound.problem = unbound_block_scaled(r.asked, r.problem);
   BlockScaledProblem& p = bound.problem;
   p.overlap = r.options.overlap;
   p.scheduler = r.options.scheduler;

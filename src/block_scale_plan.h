@@ -16,8 +16,9 @@ struct BoundBlockScale {
 
 }  // namespace detail
 
-/// A problem that canonical_block_scaled has checked, without its pointers. K is 0 when A and B are not read.
-BlockScaledProblem unbound_block_scaled(const Problem& problem);
+/// A problem that canonical_block_scaled has made of `asked`, without its pointers. K is 0 when A and B are
+/// not read.
+BlockScaledProblem unbound_block_scaled(const Problem& asked, const KernelProblem& problem);
 /// The same with the pointers and scales of a run. Errors: null or misaligned scales, device scalars, rules
 /// of check_block_scaled that depend on pointers.
 Expected<BlockScaledProblem> bind_buffers(const BlockScaledProblem& unbound, const Buffers& buffers);
@@ -25,7 +26,8 @@ Expected<BlockScaledProblem> bind_buffers(const BlockScaledProblem& unbound, con
 /// Whether A or B of a problem is block-scaled.
 bool is_block_scaled(const Problem& problem);
 
-/// The part of canonical() that checks block-scaled problems. Errors: block_scaled_rules.
+/// The part of canonical() that checks block-scaled problems, of legal extents. Errors: block_scaled_rules;
+/// strides_of.
 Expected<KernelProblem> canonical_block_scaled(const Problem& problem);
 
 /// Fills in `info` too. Errors: block_scaled_rules, of the options and of the target.

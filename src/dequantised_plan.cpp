@@ -61,8 +61,6 @@ KernelProblem bf16_problem(const PlanRequest& r, const BlockScaledProblem& p) {
   out.a = operand('A', p.m);
   out.b = operand('B', p.n);
   out.k = p.k;
-  out.c = {p.c_ld, 1, p.c_batch_stride};
-  out.d = {p.d_ld, 1, p.d_batch_stride};
   out.d_bulk = stores_in_bulk(p, static_cast<uintptr_t>(r.asked.d.alignment));
   out.scale = p.k == 0 || p.alpha == 0 ? 0.0f : p.alpha * p.a.tensor_scale * p.b.tensor_scale;
   out.beta = p.beta;
@@ -196,7 +194,7 @@ Expected<BoundDequantised> bind_dequantised(const PlanRequest& request, PlanInfo
   const kernels::DequantisedKernelTable& table = request.target.dequantised;
   if (table.count == 0) return block_scaled_error("block_scaled.device", "no kernels for it in this build");
   BoundDequantised bound;
-  bound.problem = unbound_block_scaled(request.asked);
+  bound.problem = unbound_block_scaled(request.asked, request.problem);
   const KernelProblem problem = bf16_problem(request, bound.problem);
   std::vector<const kernels::TensorKernel*> kernels;
   for (int i = 0; i < table.count; ++i) kernels.push_back(&table.kernels[i].tensor);

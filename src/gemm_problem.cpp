@@ -14,10 +14,13 @@ namespace {
 
 constexpr int64_t kMaxExtent = (int64_t{1} << 31) - 1;
 constexpr int64_t kMaxStrideBytes = int64_t{1} << 40;
+constexpr int64_t kMaxStrideBits = 8 * kMaxStrideBytes;
 constexpr int64_t kMaxSpanBytes = int64_t{1} << 47;
 constexpr int64_t kBulkAlignment = 16;
 
 int64_t size_of(DType type) { return bits_of(type) / 8; }
+/// "2 bytes"
+std::string size_text(DType type) { return type == DType::e2m1 ? "4 bits" : text(size_of(type)) + " bytes"; }
 
 Status check_extents(const Problem& p) {
   const std::pair<const char*, int64_t> extents[] = {{"m", p.m}, {"n", p.n}, {"k", p.k}, {"l", p.l}};
@@ -134,14 +137,11 @@ Status set_scales(const Problem& p, KernelProblem& out) {
   return {};
 }
 
-/// An operand of one extent: the value of its strides, with the packed ones filled in.
-struct Extents {
-  int64_t rows, columns, batches;
-};
+}  // namespace
 
 Expected<Strides> strides_of(const char* name, const Operand& operand, const Extents& e) {
   const std::string subject = name;
-  const int64_t size = size_of(operand.type);
+  const int64_t bits = bits_of(operand.type), size = std::max<int64_t>(1, bits / 8);
   if (operand.alignment < size || !std::has_single_bit(static_cast<unsigned>(operand.alignment))) {
     const int64_t nearest =
         operand.alignment < size ? size : std::bit_floor(static_cast<unsigned>(operand.alignment));
@@ -154,10 +154,10 @@ Expected<Strides> strides_of(const char* name, const Operand& operand, const Ext
   if (operand.ld != 0 && lines > 1) {
     ld = operand.ld;
     if (ld < line) return broken(RuleId::ld_length, subject, "leading dimension " + text(ld), text(line));
-    if (ld > (kMaxStrideBytes - 1) / size)
+    if (ld > (kMaxStrideBits - 1) / bits)
       return broken(RuleId::stride_range, subject,
-                    "leading dimension " + text(ld) + " of " + text(size) + " bytes",
-                    text((kMaxStrideBytes - 1) / size));
+                    "leading dimension " + text(ld) + " of " + size_text(operand.type),
+                    text((kMaxStrideBits - 1) / bits));
   }
   __int128 batch = 0;
   if (e.batches > 1) {
@@ -167,16 +167,16 @@ Expected<Strides> strides_of(const char* name, const Operand& operand, const Ext
                                  : static_cast<__int128>(pitch) * lines;
     if (batch < 0)
       return broken(RuleId::batch_stride_sign, subject, "batch stride " + text(*operand.batch_stride), "0");
-    if (batch * size >= kMaxStrideBytes) {
+    if (batch * bits >= kMaxStrideBits) {
       const std::string found =
           operand.batch_stride ? text(*operand.batch_stride) : text(pitch) + " x " + text(lines);
-      return broken(RuleId::stride_range, subject, "batch stride " + found + " of " + text(size) + " bytes",
-                    text((kMaxStrideBytes - 1) / size));
+      return broken(RuleId::stride_range, subject, "batch stride " + found + " of " + size_text(operand.type),
+                    text((kMaxStrideBits - 1) / bits));
     }
   }
   const __int128 last = static_cast<__int128>(lines > 0 ? lines - 1 : 0) * ld +
                         (e.batches > 0 ? e.batches - 1 : 0) * batch + line;
-  if (last * size >= kMaxSpanBytes)
+  if (last * bits >= __int128{8} * kMaxSpanBytes)
     return broken(RuleId::operand_span, subject,
                   text(lines) + " lines of stride " + text(ld) + ", " + text(e.batches) +
                       " batches of stride " + text(static_cast<int64_t>(batch)),
@@ -187,10 +187,10 @@ Expected<Strides> strides_of(const char* name, const Operand& operand, const Ext
   return s;
 }
 
+namespace {
+
 /// Whether elements of neighbouring columns are neighbours in memory.
 bool contiguous_columns(const Strides& s) { return s.column <= 1; }
-
-Strides transposed(const Strides& s) { return {s.column, s.row, s.batch}; }
 
 bool bulk(int64_t lines, int64_t ld, int64_t batches, int64_t batch_stride, int64_t size, int alignment) {
   return alignment % kBulkAlignment == 0 && (lines <= 1 || ld * size % kBulkAlignment == 0) &&
@@ -236,10 +236,6 @@ Status check_batches_apart(const char* name, const Strides& d, const Extents& e)
                 text(static_cast<int64_t>(matrix)));
 }
 
-bool same_strides(const Strides& x, const Strides& y) {
-  return x.row == y.row && x.column == y.column && x.batch == y.batch;
-}
-
 /// Fills in A and B, in the order that the kernel takes them.
 Status set_operands(const Problem& p, const Strides& a, const Strides& b, KernelProblem& out) {
   out.a = kernel_operand('A', p.a, a, p.m, p.k, p.l);
@@ -261,7 +257,7 @@ Status set_c(const Problem& p, const Strides& d, KernelProblem& out) {
   if (!c) return c.error();
   out.c_type = p.c.type;
   out.c_alignment = p.c.alignment;
-  out.in_place_ok = p.c.type == p.d.type && same_strides(*c, d);
+  out.in_place_ok = p.c.type == p.d.type && *c == d;
   out.c = out.exchanged ? transposed(*c) : *c;
   const bool any_layout = out.family == Family::simt || out.scale_mode == ScaleMode::block_1x128_128x128;
   if (!any_layout && !contiguous_columns(out.c)) {
@@ -367,8 +363,8 @@ Expected<KernelProblem> canonical(const Problem& p) {
   if (Status s = check_outputs_not_blocked(p)) return *s;
   if (p.epilogue.any())
     if (Status s = check_epilogue(p)) return *s;
-  if (is_block_scaled(p)) return canonical_block_scaled(p);
   if (Status s = check_extents(p)) return *s;
+  if (is_block_scaled(p)) return canonical_block_scaled(p);
   if (Status s = check_types(p)) return *s;
   if (Status s = check_scale_mode(p)) return *s;
   const Expected<Strides> a = strides_of("A", p.a, {p.m, p.k, p.l});

@@ -10,7 +10,18 @@ namespace tilewright {
 /// Strides in elements. Extents of one element have any stride, so theirs are 0.
 struct Strides {
   int64_t row = 0, column = 0, batch = 0;
+
+  friend bool operator==(const Strides&, const Strides&) = default;
 };
+inline Strides transposed(const Strides& s) { return {s.column, s.row, s.batch}; }
+
+/// Of an operand, from 0 to 2^31 - 1.
+struct Extents {
+  int64_t rows, columns, batches;
+};
+/// The strides that an operand has, with the packed ones filled in. Errors: rules of strides and of the
+/// operand's alignment.
+Expected<Strides> strides_of(const char* name, const Operand& operand, const Extents& extents);
 
 /// A or B of a kernel: `rows` rows of K elements in each batch. FP8: K is contiguous.
 struct KernelOperand {

@@ -1,4 +1,5 @@
 // Operands with scales of a pipeline: the rules of block-scaled problems, in the words of the pipeline API.
+#include <limits>
 #include <sstream>
 #include <string_view>
 
@@ -73,7 +74,7 @@ pipeline_status bind_block_scaled_operands(const ScaledOperandView& a, const Sca
   p.a = operand_of(a, left.row_stride, !left.batched && right.batched);
   p.b = operand_of(b, right.column_stride, !right.batched && left.batched);
   // The rules of D do not apply.
-  p.d = &p, p.d_ld = p.n, p.d_batch_stride = p.m * p.n;
+  p.d = &p, p.d_ld = p.n, p.d_batch_stride = std::numeric_limits<int64_t>::max();
   if (Status broken = check_bound_block_scaled(p)) return as_pipeline(broken);
   return as_pipeline(encode_block_scaled_operands(p, encode, params));
 }

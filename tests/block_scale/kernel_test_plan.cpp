@@ -179,7 +179,6 @@ TEST(BlockScaledPlan, every_rule_of_plan_and_run_refuses_with_its_sentence) {
        [](Planned& p) { p.problem.b.alignment = 16; }},
       {"alignment", "A: alignment 8; the nearest legal value is 16", kFp8,
        [](Planned& p) { p.problem.a.alignment = 8; }},
-      {"alignment", "D: alignment 1", kFp8, [](Planned& p) { p.problem.d.alignment = 1; }},
       {"options", "tile 128x256", kFp8,
        [](Planned& p) {
          p.options.tile = Shape2{128, 256};
@@ -247,6 +246,71 @@ TEST(BlockScaledPlan, every_rule_of_plan_and_run_refuses_with_its_sentence) {
     EXPECT_EQ(seen.count(rule.name), of_plan ? 1u : seen.count(rule.name)) << rule.name << " has no test";
   }
   EXPECT_TRUE(of_plan);
+}
+
+TEST(BlockScaledPlan, extents_strides_and_alignments_keep_the_rules_of_all_problems) {
+  struct Broken {
+    const char* rule;
+    const char* found;
+    const char* nearest;
+    std::function<void(Problem&)> breaks;
+    BlockFormat format = BlockFormat::mxfp8;
+  };
+  const Broken table[] = {
+      {"extent.range", "m: 4611686018427387904", "2147483647", [](Problem& p) { p.m = int64_t{1} << 62; }},
+      {"extent.range", "k: -1", "0", [](Problem& p) { p.k = -1; }},
+      {"ld.length", "A: leading dimension 64", "128", [](Problem& p) { p.a.ld = 64; }},
+      {"ld.length", "C: leading dimension 8", "48", [](Problem& p) { p.c.ld = 8; }},
+      {"ld.length", "C: leading dimension -256", "48", [](Problem& p) { p.c.ld = -256; }},
+      {"ld.length", "D: leading dimension 47", "48", [](Problem& p) { p.d.ld = 47; }},
+      {"stride.range", "A: leading dimension 288230376151711744 of 1 bytes", "1099511627775",
+       [](Problem& p) { p.a.ld = int64_t{1} << 58; }},
+      {"stride.range", "B: leading dimension 2199023255552 of 4 bits", "2199023255551",
+       [](Problem& p) { p.b.ld = int64_t{1} << 41; }, BlockFormat::nvfp4},
+      {"stride.range", "C: batch stride 274877906944", "274877906943",
+       [](Problem& p) { p.c.batch_stride = int64_t{1} << 38; }},
+      {"stride.range", "D: leading dimension 1125899906842624", "274877906943",
+       [](Problem& p) { p.d.ld = int64_t{1} << 50; }},
+      {"stride.range", "D: leading dimension 4611686018427387904", "274877906943",
+       [](Problem& p) { p.d.ld = int64_t{1} << 62, p.d.batch_stride = 0; }},
+      {"batch_stride.sign", "A: batch stride -1048576", "0",
+       [](Problem& p) { p.a.batch_stride = -(1 << 20); }},
+      {"batch_stride.sign", "C: batch stride -1000000", "0", [](Problem& p) { p.c.batch_stride = -1000000; }},
+      {"operand.span", "B: 48 lines of stride 1099511627264, 200 batches", "smaller",
+       [](Problem& p) { p.b.ld = (int64_t{1} << 40) - 512, p.b.batch_stride = p.b.ld, p.l = 200; }},
+      {"alignment.value", "A: alignment 48", "32", [](Problem& p) { p.a.alignment = 48; }},
+      {"alignment.value", "C: alignment 2", "4", [](Problem& p) { p.c.alignment = 2; }},
+      {"alignment.value", "D: alignment 6", "4", [](Problem& p) { p.d.alignment = 6; }},
+  };
+  for (const Chip chip : {Chip::sm_90a, Chip::sm_100a}) {
+    for (const Broken& broken : table) {
+      Planned p({.a = broken.format,
+                 .b = broken.format,
+                 .m = 40,
+                 .n = 48,
+                 .k = 128,
+                 .batches = 2,
+                 .d_type = DType::f32,
+                 .beta = 1});
+      p.options.chip = chip;
+      ASSERT_TRUE(plan(p.problem, p.options)) << broken.found;
+      broken.breaks(p.problem);
+      const Expected<Plan> refused = plan(p.problem, p.options);
+      ASSERT_FALSE(refused) << broken.found;
+      const std::string& message = refused.error().message;
+      EXPECT_EQ(refused.error().rule, broken.rule) << message;
+      EXPECT_NE(message.find(broken.found), std::string::npos) << message;
+      EXPECT_NE(message.find(std::string("nearest legal: ") + broken.nearest), std::string::npos) << message;
+    }
+  }
+}
+
+TEST(BlockScaledPlan, a_single_row_has_any_leading_dimension) {
+  Planned p({.m = 1, .n = 48, .k = 128, .d_type = DType::f32, .beta = -2});
+  p.problem.a.ld = 7, p.problem.c.ld = 3, p.problem.d.ld = 5;
+  const Status failed = p.launch();
+  ASSERT_FALSE(failed) << failed->message;
+  EXPECT_TRUE(p.run.is_right());
 }
 
 TEST(BlockScaledPlan, a_pointer_less_aligned_than_bulk_copies_need_is_refused) {
