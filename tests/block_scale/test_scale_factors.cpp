@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -153,11 +154,26 @@ TEST(Case, C29_a_buffer_padded_by_another_rule_is_refused_by_its_size) {
   EXPECT_EQ(made.error().rule, "scales.buffer_size");
 }
 
-TEST(ScaleFactors, negative_extents_are_refused) {
+TEST(ScaleFactors, extents_that_are_negative_or_of_2_to_the_31_are_refused) {
   e8m0 scale{};
-  const auto made = LinearScales<e8m0>::make(&scale, 1, {-1, 1, 1});
-  ASSERT_FALSE(made);
-  EXPECT_EQ(made.error().rule, "scales.extent");
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  for (const ScaleShape& shape :
+       {ScaleShape{-1, 1, 1}, ScaleShape{1, -1, 1}, ScaleShape{1, 1, -1}, ScaleShape{kMost, 0, 1},
+        ScaleShape{0, kMost, 1}, ScaleShape{0, 0, kMost}}) {
+    const auto made = LinearScales<e8m0>::make(&scale, kMost, shape);
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().rule, "scales.extent");
+  }
+}
+
+TEST(ScaleFactors, a_shape_of_more_bytes_than_can_be_counted_is_refused) {
+  e8m0 scale{};
+  constexpr int64_t kLargest = (int64_t{1} << 31) - 1;
+  const ScaleShape shape{kLargest, kLargest, kLargest};
+  const auto packed = PackedScales<e8m0>::make(&scale, std::numeric_limits<int64_t>::max(), shape);
+  ASSERT_FALSE(packed);
+  EXPECT_EQ(packed.error().rule, "scales.buffer_size");
+  EXPECT_FALSE((LinearScales<e8m0>::make(&scale, std::numeric_limits<int64_t>::max(), shape)));
 }
 
 }  // namespace

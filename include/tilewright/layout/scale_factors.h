@@ -111,17 +111,21 @@ class ScaleFactors {
   /// No scales.
   ScaleFactors() = default;
 
-  /// `bytes`: the size of the buffer at `data`. Errors: a negative extent; a buffer smaller than the shape
-  /// with its padding.
+  /// `bytes`: the size of the buffer at `data`. Errors: an extent below 0 or of 2^31 or more; a buffer
+  /// smaller than the shape with its padding.
   static Expected<ScaleFactors> make(T* data, int64_t bytes, const ScaleShape& shape) {
-    if (shape.rows < 0 || shape.columns < 0 || shape.batches < 0) {
+    constexpr int64_t kLimit = int64_t{1} << 31;
+    for (const int64_t extent : {shape.rows, shape.columns, shape.batches}) {
+      if (extent >= 0 && extent < kLimit) continue;
       return Error{ErrorCode::invalid_argument, "scales.extent",
-                   describe(shape) + ": no extent may be negative"};
+                   describe(shape) + ": no extent may be negative, or above " + std::to_string(kLimit - 1)};
     }
-    if (bytes < scale_bytes<kLayout>(shape)) {
+    // The bytes of all batches may not fit in 64 bits.
+    const int64_t batch_bytes = scale_bytes<kLayout>({shape.rows, shape.columns, 1});
+    if (bytes < 0 || (batch_bytes > 0 && shape.batches > bytes / batch_bytes)) {
       return Error{ErrorCode::invalid_argument, "scales.buffer_size",
-                   describe(shape) + " take " + std::to_string(scale_bytes<kLayout>(shape)) +
-                       " bytes with their padding; the buffer has " + std::to_string(bytes)};
+                   describe(shape) + " take " + std::to_string(batch_bytes) +
+                       " bytes each, with their padding; the buffer has " + std::to_string(bytes)};
     }
     return ScaleFactors(data, shape);
   }
