@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <initializer_list>
 #include <sstream>
 #include <string>
 
-#include "tilewright/pipeline/linear_epilogue_ops.h"
 #include "tilewright/pipeline/output_binding.h"
 #include "tilewright/schedule/tile_schedule.h"
 
@@ -57,18 +55,18 @@ pipeline_status check_extents(const OperandView& v, const char* name) {
   return {};
 }
 
-// One byte stride: a multiple of the alignment, below the limit.
+// One stride: below the limit, a multiple of the alignment.
 pipeline_status check_stride(int64_t elements, const OperandRules& rules, const char* what) {
   const int size = rules.element_bytes();
+  if (elements < 0 || elements >= kStrideLimit / size) {
+    return failure(Code::stride_out_of_range, rules.name, ": ", what, ' ', elements, " of ", size,
+                   " bytes; it must be 0 or more and below 2^40 bytes");
+  }
   const int64_t bytes = elements * size;
   if (bytes % rules.alignment != 0) {
     return failure(Code::alignment_unfulfilled, rules.name, ": ", what, ' ', elements, " (", bytes,
                    " bytes) is not a multiple of ", rules.alignment, " bytes; the nearest legal value is ",
                    round_up(bytes, rules.alignment) / size);
-  }
-  if (bytes >= kStrideLimit) {
-    return failure(Code::stride_out_of_range, rules.name, ": ", what, ' ', elements, " is ", bytes,
-                   " bytes; it must be below 2^40");
   }
   return {};
 }
@@ -306,23 +304,35 @@ pipeline_status bind_output(const OperandView& c, Element element, const SlabPla
   return encode_operand(c, rules, encode, map);
 }
 
-pipeline_status check_linear_elements(const LinearEpilogueOps& ops, int bytes) {
-  const auto one_of = [](DType type, std::initializer_list<DType> of) {
-    return std::find(of.begin(), of.end(), type) != of.end();
-  };
-  if (ops.beta != 0 && !one_of(ops.c_type, {DType::f32, DType::f16, DType::bf16})) {
-    return failure(Code::unsupported_element, "C: elements are ", name_of(ops.c_type),
+pipeline_status check_elements(const OperandView& v, const char* name, int element_bytes, arrangement order) {
+  const Element words = element_bytes == 1   ? Element::u8
+                        : element_bytes == 2 ? Element::u16
+                        : element_bytes == 4 ? Element::u32
+                                             : Element::u64;
+  return check_operand(v, {name, words, order, element_bytes, {}, false});
+}
+
+pipeline_status check_wide_elements(const OperandView& v, const char* name, DType type, arrangement order) {
+  if (type != DType::f32 && type != DType::f16 && type != DType::bf16) {
+    return failure(Code::unsupported_element, name, ": elements are ", name_of(type),
                    "; the nearest legal types are f32, f16 and bf16");
   }
-  if (bits_of(ops.d_type) != 8 * bytes ||
-      !one_of(ops.d_type, {DType::f32, DType::f16, DType::bf16, DType::e4m3, DType::e5m2})) {
-    return failure(Code::unsupported_element, "D: elements are ", name_of(ops.d_type),
+  return check_elements(v, name, bits_of(type) / 8, order);
+}
+
+pipeline_status check_stored_elements(const OperandView& v, const char* name, DType type, int element_bytes,
+                                      arrangement order) {
+  const bool stored = element_bytes == 4   ? type == DType::f32
+                      : element_bytes == 2 ? type == DType::f16 || type == DType::bf16
+                                           : type == DType::e4m3 || type == DType::e5m2;
+  if (!stored) {
+    return failure(Code::unsupported_element, name, ": elements are ", name_of(type),
                    "; the nearest legal types are ",
-                   bytes == 4   ? "f32"
-                   : bytes == 2 ? "f16 and bf16"
-                                : "e4m3 and e5m2");
+                   element_bytes == 4   ? "f32"
+                   : element_bytes == 2 ? "f16 and bf16"
+                                        : "e4m3 and e5m2");
   }
-  return {};
+  return check_elements(v, name, element_bytes, order);
 }
 
 }  // namespace tilewright::blas::detail

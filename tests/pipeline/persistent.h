@@ -67,6 +67,29 @@ TEST_F(PipelineRun, integers_keep_a_part_of_their_results_for_the_next_tile) {
 TEST_F(PipelineRun, narrow_parts) {
   check_run<Tile<f16, f16, float, 64, 48, 32, 128>, 3, bf16, true>(130, 96, 96);
 }
+TEST_F(PipelineRun, a_zero_factor_is_one_whatever_lies_in_device_memory) {
+  // Buffers hold NaN where nothing was written.
+  Matrix<bf16, row_major> a(70, 64, 1, 0, false, "A");
+  Matrix<bf16, col_major> b(64, 72, 1, 0, false, "B");
+  Matrix<float, row_major> c(70, 72, 1, 0, true, "C");
+  Buffer<float> factors(2, false, "factors");
+  const auto null = make_gmem_tensor_batched<row_major>(static_cast<float*>(nullptr), 70, 72, 1);
+  const auto epilogue =
+      make_linear_store<Small>(c.tensor(), null, LinearFactors{0, 0, factors.data(), factors.data() + 1});
+  ASSERT_TRUE(epilogue) << epilogue.error().message;
+  using Epilogue = std::decay_t<decltype(*epilogue)>;
+  const auto p = suggest_pipeline<3, Small>(a.const_tensor(), b.const_tensor());
+  ASSERT_TRUE(p) << p.error().message;
+  using Handle = std::decay_t<decltype(p->get_device_handle())>;
+  const schedule::TileSchedule tiles = p->make_schedule();
+  const auto config = p->persistent_config(run_kernel<Handle, Epilogue>, tiles, Epilogue::scratch_bytes());
+  ASSERT_TRUE(config) << config.error().message;
+  run(run_kernel<Handle, Epilogue>, *config, tiles, p->get_device_handle(), *epilogue);
+  if (::testing::Test::HasFatalFailure()) return;
+  for (int64_t m = 0; m < 70; ++m) {
+    for (int64_t n = 0; n < 72; ++n) ASSERT_EQ(value_of(c.at(m, n, 0)), 0);
+  }
+}
 TEST_F(PipelineRun, nothing_to_do) { check_run<Small, 3, bf16, true>(64, 64, 0); }
 
 }  // namespace

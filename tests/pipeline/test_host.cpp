@@ -7,6 +7,8 @@
 
 #include "tests/pipeline/descriptors.h"
 #include "tilewright/blas.h"
+#include "tilewright/pipeline/fused_store.h"
+#include "tilewright/pipeline/linear_epilogue.h"
 
 namespace tilewright::blas::testing {
 namespace {
@@ -401,6 +403,106 @@ TEST(StoreThroughSmem, needs_rows_of_c_that_end_on_16_bytes) {
   ASSERT_FALSE(refused);
   expect_error(refused.error(), pipeline_error_code::alignment_unfulfilled, {"C: rows of 100", "104"});
   EXPECT_TRUE(make_store_through_smem<D>(make_gmem_tensor<row_major>(memory(), 128, 104, 104)));
+}
+
+// Of T, by LinearStore: alone, and as a source.
+template <class Descriptor, class T, arrangement Order>
+pipeline_error linear_error(const Tensor<T, Order>& c, const Tensor<T, Order>& source, float beta,
+                            bool bulk = true) {
+  const auto made = make_linear_store<Descriptor>(c, source, LinearFactors{1, beta}, bulk);
+  return made ? pipeline_error{} : made.error();
+}
+
+TEST(LinearStore, refuses_matrices_that_cannot_be_stored_or_read) {
+  using Code = pipeline_error_code;
+  const auto matrix = [](int64_t rows, int64_t columns, int64_t ld, int64_t shift = 0) {
+    auto* const data = reinterpret_cast<bf16*>(reinterpret_cast<std::byte*>(memory()) + shift);
+    return make_gmem_tensor<row_major>(data, rows, columns, ld);
+  };
+  const auto good = matrix(128, 128, 128);
+  const auto null = make_gmem_tensor<row_major>(static_cast<bf16*>(nullptr), 128, 128, 128);
+  for (const bool bulk : {true, false}) {
+    const auto refused = [&](const auto& c, Code code, const char* words) {
+      expect_error(linear_error<D>(c, c, 0, bulk), code, {"C: ", words});
+      expect_error(linear_error<D>(good, c, 1, bulk), code, {"source: ", words});
+      EXPECT_EQ(linear_error<D>(good, c, 0, bulk).code, Code::none) << "a source that is not read";
+    };
+    EXPECT_EQ(linear_error<D>(good, good, 1, bulk).code, Code::none);
+    EXPECT_EQ(linear_error<D>(matrix(128, 127, 129, 2), good, 0, bulk).code, Code::none) << "elements";
+    refused(matrix((int64_t{1} << 32) + 5, 128, 128), Code::extent_out_of_range, "4294967301 rows");
+    refused(matrix(-3, 128, 128), Code::negative_extent, "-3 rows");
+    refused(matrix(128, 128, 4), Code::leading_dimension_too_small, "leading dimension 4");
+    refused(matrix(128, 128, int64_t{1} << 50), Code::stride_out_of_range, "leading dimension");
+    refused(matrix(128, 128, 128, 1), Code::alignment_unfulfilled, "1 modulo 2");
+    refused(null, Code::alignment_unfulfilled, "null");
+  }
+  const auto batched = make_gmem_tensor_batched<row_major>(memory(), 8, 8, 2, 8, -64);
+  const auto made = make_linear_store<D>(batched, batched, LinearFactors{});
+  ASSERT_FALSE(made);
+  expect_error(made.error(), Code::stride_out_of_range, {"C: batch stride -64"});
+}
+
+TEST(LinearEpilogue, refuses_matrices_that_cannot_be_stored_or_read) {
+  using Code = pipeline_error_code;
+  using blas::detail::OperandView;
+  using Fp8 = decltype(Size<64, 64, 128>() + Precision<e4m3, e4m3, float>() + Hopper() + Tunable<2, 2>());
+  const OperandView good{memory(), 64, 64, 64, 1};
+  const auto error = [&](const OperandView& d, const OperandView& c, bool bulk, float beta) {
+    LinearEpilogueOps ops;
+    ops.c_type = ops.d_type = DType::bf16;
+    ops.beta = beta;
+    ops.bulk = bulk;
+    const auto made = make_linear_epilogue<Fp8, 2>(d, c, ops);
+    return made ? pipeline_error{} : made.error();
+  };
+  for (const bool bulk : {true, false}) {
+    const auto refused = [&](const OperandView& view, Code code, const char* words) {
+      expect_error(error(view, good, bulk, 0), code, {"D: ", words});
+      expect_error(error(good, view, bulk, 1), code, {"C: ", words});
+      EXPECT_EQ(error(good, view, bulk, 0).code, Code::none) << "a C that is not read";
+    };
+    EXPECT_EQ(error(good, good, bulk, 1).code, Code::none);
+    refused({memory(), (int64_t{1} << 32) + 5, 64, 64, 1}, Code::extent_out_of_range, "4294967301 rows");
+    refused({memory(), -3, 64, 64, 1}, Code::negative_extent, "-3 rows");
+    refused({memory(), 64, 64, 4, 1}, Code::leading_dimension_too_small, "leading dimension 4");
+    refused({memory(), 64, 64, 1, 64}, Code::arrangement_mismatch, "64 elements apart");
+    refused({nullptr, 64, 64, 64, 1}, Code::alignment_unfulfilled, "null");
+    refused({reinterpret_cast<std::byte*>(memory()) + 1, 64, 64, 64, 1}, Code::alignment_unfulfilled,
+            "1 modulo 2");
+  }
+}
+
+TEST(FusedStore, refuses_operands_that_cannot_be_stored_or_read) {
+  using Code = pipeline_error_code;
+  auto* const bytes = reinterpret_cast<std::byte*>(memory());
+  const auto c = make_gmem_tensor<row_major>(memory(), 64, 128, 128);
+  const FusedOps usual{.bias_kind = BiasKind::column, .bias = bytes, .aux = bytes, .aux_ld = 128};
+  const auto error = [&](const FusedOps& ops, DType target = DType::bf16, DType source = DType::bf16) {
+    const auto made = make_fused_store<D>(c, c, LinearFactors{1, 1}, ops, true, target, source);
+    return made ? pipeline_error{} : made.error();
+  };
+  const auto with = [&](auto change) {
+    FusedOps ops = usual;
+    change(ops);
+    return error(ops);
+  };
+  EXPECT_EQ(error(usual).code, Code::none) << error(usual).message;
+  EXPECT_EQ(error(usual, DType::f16, DType::f32).code, Code::none);
+  expect_error(error(usual, DType::e4m3), Code::unsupported_element,
+               {"C: elements are e4m3", "f16 and bf16"});
+  expect_error(error(usual, DType::f32), Code::unsupported_element, {"C: elements are f32"});
+  expect_error(error(usual, DType::bf16, DType::e5m2), Code::unsupported_element,
+               {"source: elements are e5m2"});
+  expect_error(with([](FusedOps& o) { o.aux_type = DType::f64; }), Code::unsupported_element,
+               {"aux: elements are f64"});
+  expect_error(with([](FusedOps& o) { o.bias_type = DType::e4m3; }), Code::unsupported_element,
+               {"bias: elements are e4m3"});
+  expect_error(with([&](FusedOps& o) { o.bias = bytes + 2; }), Code::alignment_unfulfilled,
+               {"bias: ", "2 modulo 4"});
+  expect_error(with([&](FusedOps& o) { o.aux = bytes + 1; }), Code::alignment_unfulfilled,
+               {"aux: ", "1 modulo 4"});
+  expect_error(with([](FusedOps& o) { o.aux_ld = 127; }), Code::leading_dimension_too_small,
+               {"aux: leading dimension 127", "128"});
 }
 
 TEST(SharedStorage, aligns_each_piece) {

@@ -345,7 +345,8 @@ using FusedStore = LinearStore<D, T, FusedExtra<sizeof(T)>>;
 /// 16 or 32 bits, with `ops` on the way. source, bulk: as for make_linear_store(); aux is stored by TMA too
 /// where its elements have the size of C's and TMA can address it. Types that differ from the
 /// tensors' element types: target_type is another one of the same size for c, source_type f16, bf16 or f32
-/// for the source (whose strides stay in elements). Errors: of C's and aux's extents and strides.
+/// for the source (whose strides stay in elements). Errors: as of make_linear_store, and the same of bias and
+/// aux; unsupported_element.
 template <AnyDescription D, class T, arrangement Order, int Rank, int64_t Ld, class Source>
 auto make_fused_store(const Tensor<T, Order, Rank, Ld>& c, const Source& source, const LinearFactors& factors,
                       const FusedOps& ops, bool bulk = true, DType target_type = dtype_of<T>,
@@ -355,10 +356,20 @@ auto make_fused_store(const Tensor<T, Order, Rank, Ld>& c, const Source& source,
   FusedExtra<sizeof(T)> extra{{source_type}, ops, target_type};
   if (ops.bias == nullptr) extra.ops.bias_kind = BiasKind::none;
   const detail::OperandView like = detail::operand_view(c);
-  if (ops.aux != nullptr && like.rows > 1 && ops.aux_ld < like.columns)
-    return pipeline_result<Made>(pipeline_error{pipeline_error_code::leading_dimension_too_small,
-                                                "aux: leading dimension " + std::to_string(ops.aux_ld) +
-                                                    "; nearest legal: " + std::to_string(like.columns)});
+  if (const auto s = detail::check_stored_elements(like, "C", target_type, sizeof(T)); !s)
+    return pipeline_result<Made>(s.error());
+  if (extra.ops.bias_kind != BiasKind::none) {
+    const int64_t length = ops.bias_kind == BiasKind::row ? like.rows : like.columns;
+    const detail::OperandView bias{ops.bias, 1, length, length, 1, like.batches, ops.bias_batch_stride};
+    if (const auto s = detail::check_wide_elements(bias, "bias", ops.bias_type); !s)
+      return pipeline_result<Made>(s.error());
+  }
+  if (ops.aux != nullptr) {
+    const detail::OperandView aux{ops.aux, like.rows,    like.columns,        ops.aux_ld,
+                                  1,       like.batches, ops.aux_batch_stride};
+    if (const auto s = detail::check_wide_elements(aux, "aux", ops.aux_type); !s)
+      return pipeline_result<Made>(s.error());
+  }
   const auto pairs = [](const void* base, int64_t strides, DType type) {
     const auto size = static_cast<uintptr_t>(bits_of(type) / 8);
     return (reinterpret_cast<uintptr_t>(base) | static_cast<uintptr_t>(strides) * size) % (2 * size) == 0;

@@ -291,17 +291,23 @@ class LinearEpilogue {
   LinearEpilogueOps ops_;
 };
 
-/// An epilogue for run() that stores into d. c: of d's extents, which may be d itself; its data may be null
-/// where beta is zero. Errors: unsupported_element; alignment_unfulfilled and the like where ops.bulk asks
-/// for more than D allows.
+/// An epilogue for run() that stores into d, whose columns are contiguous, or with AnyOrder its rows. c: of
+/// d's extents, which may be d itself; its data may be null where beta is zero. Errors: of D's extents,
+/// strides and address, which is a multiple of an element, and where C is read of C's; unsupported_element;
+/// alignment_unfulfilled where ops.bulk asks for more than D allows.
 template <AnyDescription D, int Bytes, bool Vectors = false, bool AnyOrder = false>
 pipeline_result<LinearEpilogue<D, Bytes, Vectors, AnyOrder>> make_linear_epilogue(
     const detail::OperandView& d, const detail::OperandView& c, const LinearEpilogueOps& ops) {
   static_assert(path_of_v<D> == path::wgmma, "linear_epilogue stores what wgmma leaves in registers");
   static_assert(Bytes == 1 || Bytes == 2 || Bytes == 4,
                 "linear_epilogue stores elements of 8, 16 or 32 bits");
-  if (const pipeline_status status = detail::check_linear_elements(ops, Bytes); !status)
-    return status.error();
+  const auto order_of = [](const detail::OperandView& v) {
+    return AnyOrder && v.columns > 1 && v.column_stride != 1 ? col_major : row_major;
+  };
+  if (const auto s = detail::check_stored_elements(d, "D", ops.d_type, Bytes, order_of(d)); !s)
+    return s.error();
+  if (ops.beta != 0)
+    if (const auto s = detail::check_wide_elements(c, "C", ops.c_type, order_of(c)); !s) return s.error();
   using Word = impl::WordOf<Bytes>;
   LinearEpilogue<D, Bytes, Vectors, AnyOrder> made;
   made.target_.rows = static_cast<uint32_t>(d.rows);

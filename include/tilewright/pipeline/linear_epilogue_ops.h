@@ -3,7 +3,6 @@
 
 #include "tilewright/mainloop/wgmma_tile_plan.h"
 #include "tilewright/numeric/dtype.h"
-#include "tilewright/pipeline/pipeline_error.h"
 
 namespace tilewright::blas {
 
@@ -28,11 +27,4 @@ struct LinearEpilogueOps {
   /// they lie.
   bool bulk = true;
 };
-
-namespace detail {
-
-/// Whether an epilogue that stores elements of `bytes` can take these types. Errors: unsupported_element.
-pipeline_status check_linear_elements(const LinearEpilogueOps& ops, int bytes);
-
-}  // namespace detail
 }  // namespace tilewright::blas

@@ -24,7 +24,7 @@ namespace tilewright::blas {
 
 /// What results and the source are multiplied with: the value and, where it is not null, the one in device
 /// memory, multiplied. A zero alpha makes products zero even where they are not finite; with a zero beta the
-/// source is not read.
+/// source is not read; and a zero here is one whatever lies in device memory.
 struct LinearFactors {
   float alpha = 1, beta = 0;
   const float *alpha_device = nullptr, *beta_device = nullptr;
@@ -398,7 +398,8 @@ class LinearStore {
 /// source: a tensor of C's elements, order and extents, which may be C itself; its data may be null where
 /// beta is zero. bulk: store by TMA, if it can address C (base, leading dimension and rows are multiples of
 /// 16 bytes); C is stored by ordinary stores otherwise. extra: see NoExtra; with one that reads the source,
-/// the source's elements may be of another type than they are said to be. Errors: of C's extents and strides.
+/// the source's elements may be of another type than they are said to be. Errors: of C's extents, strides and
+/// address, which is a multiple of an element, and where beta is not zero of the source's.
 template <AnyDescription D, class T, arrangement Order, int Rank, int64_t Ld, class Source,
           class Extra = NoExtra>
 auto make_linear_store(const Tensor<T, Order, Rank, Ld>& c, const Source& source,
@@ -413,12 +414,27 @@ auto make_linear_store(const Tensor<T, Order, Rank, Ld>& c, const Source& source
   static_assert(std::is_same_v<typename Source::value_type, T> && Source::order == Order,
                 "the source has C's elements and order");
   using Made = LinearStore<D, T, Extra>;
+  const detail::OperandView to = detail::operand_view(c), from = detail::operand_view(source);
+  if (const pipeline_status status = detail::check_elements(to, "C", sizeof(T), Order); !status)
+    return pipeline_result<Made>(status.error());
+  const auto check_source = [&]() -> pipeline_status {
+    if (factors.beta == 0) return {};
+    if constexpr (Extra::reads_source) {
+      return detail::check_wide_elements(from, "source", extra.source_type, Order);
+    } else {
+      return detail::check_elements(from, "source", sizeof(T), Order);
+    }
+  };
+  if (const pipeline_status status = check_source(); !status) return pipeline_result<Made>(status.error());
   Made made;
   made.extra_ = extra;
-  made.to_ = detail::strided_matrix(detail::operand_view(c), sizeof(T));
-  made.from_ = detail::strided_matrix(detail::operand_view(source), sizeof(T));
+  made.to_ = detail::strided_matrix(to, sizeof(T));
+  made.from_ = detail::strided_matrix(from, sizeof(T));
   if constexpr (Extra::reads_source) made.from_.pairs = made.from_.pairs && extra.template same_source<T>();
   made.factors_ = factors;
+  // Whatever is in device memory, a zero is one.
+  if (factors.alpha == 0) made.factors_.alpha_device = nullptr;
+  if (factors.beta == 0) made.factors_.beta_device = nullptr;
   if constexpr (impl::has_slabs_v<D>) {
     const pipeline_status status = bulk ? impl::bind_slabs<D>(c, made.target_) : pipeline_status();
     if (!status && status.error().code != pipeline_error_code::alignment_unfulfilled)

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tilewright/numeric/dtype.h"
 #include "tilewright/pipeline/pipeline_binding.h"
 
 namespace tilewright::blas::detail {
@@ -28,6 +29,17 @@ constexpr SlabPlan slab_plan(int part_n, size_t element_bytes) {
 /// Checks C and encodes its map: (column, row, batch), boxes of one slab.
 pipeline_status bind_output(const OperandView& c, Element element, const SlabPlan& plan,
                             EncodeFunction encode, TensorMap& map);
+
+/// Checks a matrix that an epilogue may read or store element by element: its extents and strides, and that
+/// it begins at a multiple of an element. Errors: as check_operands.
+pipeline_status check_elements(const OperandView& v, const char* name, int element_bytes,
+                               arrangement order = row_major);
+/// The same, of elements that are f32, f16 or bf16, as `type` says. Errors: unsupported_element too.
+pipeline_status check_wide_elements(const OperandView& v, const char* name, DType type,
+                                    arrangement order = row_major);
+/// The same, of what is stored as elements of so many bytes: f32; f16 or bf16; e4m3 or e5m2.
+pipeline_status check_stored_elements(const OperandView& v, const char* name, DType type, int element_bytes,
+                                      arrangement order = row_major);
 
 /// A matrix, or a batch of them, as a kernel reaches its elements one by one.
 struct StridedMatrix {
