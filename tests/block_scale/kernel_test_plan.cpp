@@ -128,6 +128,23 @@ TEST(BlockScaledPlan, options_change_the_launch_and_not_the_result) {
             5);
 }
 
+TEST(BlockScaledPlan, each_operation_of_the_epilogue_is_rounded_once) {
+  constexpr float kNearOne = 1 + 0x1p-23f;
+  Planned p({.m = 40, .n = 48, .k = 128, .d_type = DType::f32, .beta = kNearOne});
+  // One product of 1 and -1 in each sum.
+  const auto set = [](AlignedBytes& elements, AlignedBytes& scales, uint8_t one) {
+    std::memset(scales.data(), 127, scales.size);
+    for (size_t i = 0; i < elements.size; ++i) elements.data()[i] = i % 128 == 0 ? one : 0;
+  };
+  set(p.run.a_elements, p.run.a_scales, 0x38);
+  set(p.run.b_elements, p.run.b_scales, 0xB8);
+  std::fill(p.run.c_matrix.begin(), p.run.c_matrix.end(), kNearOne);
+  const Status failed = p.launch();
+  ASSERT_FALSE(failed) << failed->message;
+  const auto* const d = static_cast<const float*>(p.buffers.d);
+  for (int64_t i = 0; i < 40 * 48; ++i) ASSERT_EQ(d[i], 0x1p-22f + 0x1p-46f) << i;
+}
+
 TEST(BlockScaledPlan, without_products_a_and_b_are_not_read) {
   for (const auto& change : {std::function<void(Problem&)>([](Problem& p) { p.alpha = 0; }),
                              std::function<void(Problem&)>([](Problem& p) { p.scale_b = 0; }),

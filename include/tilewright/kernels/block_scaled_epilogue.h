@@ -4,6 +4,7 @@
 
 #include "tilewright/arch/convert.h"
 #include "tilewright/arch/fence.h"
+#include "tilewright/arch/math.h"
 #include "tilewright/arch/tma.h"
 #include "tilewright/blas.h"
 
@@ -63,16 +64,16 @@ class BlockScaledStore<OutBytes>::Bound {
     uint32_t row, column, batch;
   };
 
-  /// alpha, C and bias, in FP32.
+  /// alpha, C and bias, in FP32, each operation rounded once.
   TILEWRIGHT_DEVICE void finish_values(float (&values)[kColumns], const Place& place) const {
     const uint32_t row = place.row + arch::lane_index();
     TILEWRIGHT_UNROLL
     for (int i = 0; i < kColumns; ++i) {
-      float value = p_.alpha == 0 ? 0.0f : p_.alpha * values[i];
+      float value = p_.alpha == 0 ? 0.0f : arch::mul_rn(p_.alpha, values[i]);
       const uint32_t column = place.column + static_cast<uint32_t>(i);
       if (column < p_.n && row < p_.m) {
-        if (p_.beta != 0) value += p_.beta * source(row, column, place.batch);
-        if (p_.bias != nullptr) value += p_.bias[column];
+        if (p_.beta != 0) value = arch::fma_rn(p_.beta, source(row, column, place.batch), value);
+        if (p_.bias != nullptr) value = arch::add_rn(value, p_.bias[column]);
       }
       values[i] = value;
     }
