@@ -220,7 +220,7 @@ struct Buffers {
 /// D^T = B^T A^T, and `kernel` then names the exchanged tile.
 struct PlanInfo {
   Device device = Device::emulator;
-  std::string kernel;  // name of the launched function
+  std::string kernel;  // its row in the library's tables: family, tile, types
   std::string path;    // instruction class of the products: "wgmma", "mma_sync", "tcgen05" or "simt"
   std::string why;     // one line: which kernel, and why
   Shape2 tile, cluster{1, 1};
