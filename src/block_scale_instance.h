@@ -3,14 +3,10 @@
 // TILEWRIGHT_INSTANCE_INDEX.
 #include <type_traits>
 
-#include "tilewright/arch/launch.h"
-#include "tilewright/kernels/block_scaled_gemm.h"
+#include "src/block_scale_launch.h"
 
-#define TILEWRIGHT_JOIN_(a, b) a##b
-#define TILEWRIGHT_JOIN(a, b) TILEWRIGHT_JOIN_(a, b)
 #define TILEWRIGHT_ID(a, b, out, overlap) \
   kernels::BlockScaledKernelId { BlockFormat::a, BlockFormat::b, out, overlap }
-#define TILEWRIGHT_APPLY(macro, ...) macro(__VA_ARGS__)
 
 namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
@@ -23,7 +19,7 @@ using Pipeline = blas::DevicePipeline<
 static_assert(Pipeline::scratch_offset() + kernels::block_scaled_scratch_bytes(kId.out_bytes) ==
               kernels::block_scaled_shared_bytes(kId));
 
-Status launch(const kernels::BlockScaledGemmParams& params, const kernels::BlockScaledLaunch& how) {
+Status launch(const kernels::BlockScaledGemmParams& params, const kernels::Launch& how) {
   return launch_block_scaled<Pipeline, kId.out_bytes>(params, how);
 }
 

@@ -232,6 +232,7 @@ Expected<detail::BoundBlockScale> bind_block_scale(const PlanRequest& r, PlanInf
   BlockScaledProblem& p = bound.problem;
   p.overlap = r.options.overlap;
   p.scheduler = r.options.scheduler;
+  bound.dependent_launch = r.options.dependent_launch;
   if (Status s = check_shapes(p)) return *s;
   p.bulk_store = r.options.store != StoreKind::direct;
   const RasterOrder order = raster_of(r, {p.raster, p.strip});
@@ -263,7 +264,7 @@ Status run_block_scale(const Target& target, const detail::BoundBlockScale& boun
   if (!p) return p.error();
   const Expected<BoundBlockScaled> launch = bind_block_scaled(*p, target.encode, bound.multiprocessors);
   if (!launch) return launch.error();
-  return bound.kernel->launch(launch->params, {launch->grid_ctas, stream});
+  return bound.kernel->launch(launch->params, {launch->grid_ctas, stream, bound.dependent_launch});
 }
 
 }  // namespace tilewright

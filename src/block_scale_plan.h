@@ -12,6 +12,7 @@ struct BoundBlockScale {
   const kernels::BlockScaledKernel* kernel = nullptr;
   BlockScaledProblem problem;
   int multiprocessors = 0;
+  bool dependent_launch = false;
 };
 
 }  // namespace detail

@@ -4,36 +4,26 @@
 #include "src/tensor_launch.h"
 #include "tilewright/pipeline/shifted_store.h"
 
-#define TILEWRIGHT_JOIN_(a, b) a##b
-#define TILEWRIGHT_JOIN(a, b) TILEWRIGHT_JOIN_(a, b)
 #define TILEWRIGHT_ID(m, n, d, cm) \
   TensorKernelId { m, n, DType::bf16, DType::bf16, DType::d, true, true, cm, 1, TensorPath::wgmma, 16 }
 #define TILEWRIGHT_CONFIG(m, n, d, cm) \
   TensorConfig<m, n, bf16, bf16, element::d, true, true, cm, 1, blas::path::wgmma, 16>
-#define TILEWRIGHT_APPLY(macro, ...) macro(__VA_ARGS__)
 
 namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
 
 using kernels::DequantisedArguments;
 using kernels::DequantisedKernel;
+using kernels::Launch;
 using kernels::TensorKernelId;
-using kernels::TensorLaunch;
 using kernels::TensorPath;
 
 namespace {
 
-// The words of the list.
-namespace element {
-using tilewright::bf16;
-using tilewright::f16;
-using f32 = float;
-}  // namespace element
-
 using Config = TILEWRIGHT_APPLY(TILEWRIGHT_CONFIG, TILEWRIGHT_INSTANCE_ARGS);
 using Launcher = TensorLauncher<Config>;
 
-Status launch(const DequantisedArguments& args, const TensorLaunch& how) {
+Status launch(const DequantisedArguments& args, const Launch& how) {
   using D = Config::D;
   using Descriptor = Config::Descriptor;
   const kernels::TensorGemmArguments& g = args.gemm;

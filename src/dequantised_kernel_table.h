@@ -17,14 +17,14 @@ struct DequantisedArguments {
 /// One row of a machine's kernel table.
 struct DequantisedKernel {
   TensorKernel tensor;  // bf16 x bf16, K contiguous in both; not to be launched by itself
-  Status (*launch)(const DequantisedArguments&, const TensorLaunch&);
+  Status (*launch)(const DequantisedArguments&, const Launch&);
 };
 
 /// The kernels of each machine; a machine that is not built in has none.
 struct DequantisedKernelTable {
   const DequantisedKernel* kernels = nullptr;
   int count = 0;
-  Status (*dequantise)(const DequantiseParams&, const TensorLaunch&) = nullptr;
+  Status (*dequantise)(const DequantiseParams&, const Launch&) = nullptr;
 };
 DequantisedKernelTable dequantised_kernels_gpu();
 DequantisedKernelTable dequantised_kernels_emulated();

@@ -22,7 +22,7 @@ struct BoundDequantised {
   BlockScaledProblem problem;
   DequantisedWorkspace workspace;
   kernels::DequantiseParams dequantise{};
-  kernels::TensorLaunch dequantise_launch;  // no CTAs: not launched
+  kernels::Launch dequantise_launch;  // no CTAs: not launched
   BoundTensor gemm;
 };
 

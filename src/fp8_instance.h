@@ -1,21 +1,18 @@
 // One FP8 GEMM kernel of the table, for the machine this translation unit is compiled for. The build defines
 // TILEWRIGHT_INSTANCE_ARGS (a line of fp8_kernels.def) and TILEWRIGHT_INSTANCE_INDEX.
 #include "src/fp8_kernel_table.h"
+#include "src/kernel_instance.h"
 #include "src/pipeline_failure.h"
-#include "tilewright/arch/launch.h"
 #include "tilewright/arch/occupancy.h"
 #include "tilewright/kernels/tensor_gemm.h"
 #include "tilewright/numeric/float8.h"
 #include "tilewright/pipeline/linear_epilogue.h"
 
-#define TILEWRIGHT_JOIN_(a, b) a##b
-#define TILEWRIGHT_JOIN(a, b) TILEWRIGHT_JOIN_(a, b)
 #define TILEWRIGHT_ID(m, n, a, b, out, promoted, interval, load, ...)                               \
   Fp8KernelId {                                                                                     \
     m, n, DType::a, DType::b, out, promoted, interval, Load::load __VA_OPT__(, Scales::__VA_ARGS__) \
   }
 #define TILEWRIGHT_OPERANDS(m, n, a, b, ...) tilewright::a, tilewright::b
-#define TILEWRIGHT_APPLY(macro, ...) macro(__VA_ARGS__)
 
 namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
@@ -23,7 +20,7 @@ inline namespace TILEWRIGHT_MODE {
 using kernels::Fp8GemmArguments;
 using kernels::Fp8Kernel;
 using kernels::Fp8KernelId;
-using kernels::Fp8Launch;
+using kernels::Launch;
 using kernels::Load;
 using kernels::Scales;
 
@@ -71,11 +68,10 @@ constexpr bool kVectors = kernels::fp8_takes_vectors(kId), kAnyOrder = kId.scale
 using Epilogue = blas::LinearEpilogue<Descriptor, kId.out_bytes, kVectors, kAnyOrder>;
 static_assert(Epilogue::scratch_bytes() == kernels::fp8_scratch_bytes(kId));
 
-arch::LaunchConfig launch_config(uint32_t shared_bytes) {
-  arch::LaunchConfig config;
+arch::LaunchConfig config_of(uint32_t shared_bytes, const Launch& how = {}) {
+  arch::LaunchConfig config = launch_config("tensor_gemm", how);
   config.block = {Handle::max_threads_per_block, 1, 1};
   config.shared_bytes = shared_bytes;
-  config.name = "fp8_gemm";
   return config;
 }
 
@@ -86,7 +82,7 @@ auto tensor_of(const blas::detail::OperandView& v) {
                                                ld, v.batch_stride);
 }
 
-Status launch(const Fp8GemmArguments& args, const Fp8Launch& how) {
+Status launch(const Fp8GemmArguments& args, const Launch& how) {
   blas::Tuning tuning = args.tuning;
   tuning.scratch = Epilogue::scratch_bytes();
   auto pipeline =
@@ -109,16 +105,14 @@ Status launch(const Fp8GemmArguments& args, const Fp8Launch& how) {
       blas::make_linear_epilogue<Descriptor, kId.out_bytes, kVectors, kAnyOrder>(args.d, args.c, ops);
   if (!epilogue) return error_of(epilogue.error());
   const Handle& handle = pipeline->get_device_handle();
-  arch::LaunchConfig config = launch_config(Handle::scratch_offset(handle.stages()) + tuning.scratch);
+  arch::LaunchConfig config = config_of(Handle::scratch_offset(handle.stages()) + tuning.scratch, how);
   config.cluster = pipeline->get_cluster_dim();
   config.grid = {how.grid_ctas / config.cluster.y, config.cluster.y, 1};
-  config.stream = how.stream;
-  config.dependent_launch = how.dependent_launch;
   return arch::launch(tensor_gemm<Handle, Epilogue>, config, args.tiles, handle, *epilogue);
 }
 
 Expected<int> max_active_clusters(uint32_t cluster, uint32_t shared_bytes) {
-  arch::LaunchConfig config = launch_config(shared_bytes);
+  arch::LaunchConfig config = config_of(shared_bytes);
   config.cluster = {cluster, 1, 1};
   config.grid = {cluster, 1, 1};
   return arch::max_active_clusters(tensor_gemm<Handle, Epilogue>, config);

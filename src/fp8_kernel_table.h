@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "src/kernel_launch.h"
 #include "tilewright/error.h"
 #include "tilewright/mainloop/wgmma_tile_plan.h"
 #include "tilewright/numeric/dtype.h"
@@ -111,17 +112,10 @@ struct Fp8GemmArguments {
   bool block_scales = false;  // Scales::blocks: blocks along K; otherwise vectors
 };
 
-/// How a kernel is launched: the same on both machines.
-struct Fp8Launch {
-  uint32_t grid_ctas = 0;  // a multiple of the cluster size
-  bool dependent_launch = false;
-  void* stream = nullptr;  // cudaStream_t, or the emulator::Machine*
-};
-
 /// One row of a machine's kernel table.
 struct Fp8Kernel {
   Fp8KernelId id;
-  Status (*launch)(const Fp8GemmArguments&, const Fp8Launch&);
+  Status (*launch)(const Fp8GemmArguments&, const Launch&);
   /// How many clusters of so many CTAs can be resident at once on the current device, or on the emulated
   /// chip.
   Expected<int> (*max_active_clusters)(uint32_t cluster_ctas, uint32_t shared_bytes);

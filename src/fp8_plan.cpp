@@ -226,9 +226,7 @@ Status run_fp8(const KernelProblem& p, const BoundFp8& bound, const Buffers& buf
   arguments.d.data = buffers.d;
   // A column-major D exchanges the operands but not what their factors mean: the product is the same.
   bind_scalars(p, buffers, arguments);
-  kernels::Fp8Launch launch = bound.launch;
-  launch.stream = stream;
-  return bound.kernel->launch(arguments, launch);
+  return bound.kernel->launch(arguments, on_stream(bound.launch, stream));
 }
 
 }  // namespace tilewright

@@ -12,7 +12,7 @@ namespace detail {
 struct BoundFp8 {
   const kernels::Fp8Kernel* kernel = nullptr;
   kernels::Fp8GemmArguments arguments;
-  kernels::Fp8Launch launch;
+  kernels::Launch launch;
 };
 
 }  // namespace detail

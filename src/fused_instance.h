@@ -5,33 +5,21 @@
 #include "tilewright/arch/stream_memory.h"
 #include "tilewright/pipeline/fused_store.h"
 
-#define TILEWRIGHT_JOIN_(a, b) a##b
-#define TILEWRIGHT_JOIN(a, b) TILEWRIGHT_JOIN_(a, b)
 #define TILEWRIGHT_ID(m, n, a, b, d) \
   TensorKernelId { m, n, DType::a, DType::b, DType::d, true, true, 1, 1, TensorPath::wgmma, 16 }
 #define TILEWRIGHT_CONFIG(m, n, a, b, d) \
   TensorConfig<m, n, element::a, element::b, element::d, true, true, 1, 1, blas::path::wgmma, 16>
-#define TILEWRIGHT_APPLY(macro, ...) macro(__VA_ARGS__)
 
 namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
 
 using kernels::FusedArguments;
 using kernels::FusedKernel;
+using kernels::Launch;
 using kernels::TensorKernelId;
-using kernels::TensorLaunch;
 using kernels::TensorPath;
 
 namespace {
-
-// The words of the list.
-namespace element {
-using tilewright::bf16;
-using tilewright::e4m3;
-using tilewright::e5m2;
-using tilewright::f16;
-using f32 = float;
-}  // namespace element
 
 using Config = TILEWRIGHT_APPLY(TILEWRIGHT_CONFIG, TILEWRIGHT_INSTANCE_ARGS);
 using Launcher = TensorLauncher<Config>;
@@ -53,7 +41,7 @@ blas::FusedOps ops_of(const FusedArguments& args) {
           .saturate = args.saturate};
 }
 
-Status launch(const FusedArguments& args, const TensorLaunch& how) {
+Status launch(const FusedArguments& args, const Launch& how) {
   using D = Config::D;
   const kernels::TensorGemmArguments& g = args.gemm;
   if (args.amax != nullptr)
@@ -61,7 +49,7 @@ Status launch(const FusedArguments& args, const TensorLaunch& how) {
   if (how.grid_ctas == 0) return {};
   const auto d = tensor_of<blas::row_major, D>(g.d, g.m, g.n, g.batches);
   const auto c = tensor_of<blas::row_major, const D>(g.c, g.m, g.n, g.batches);
-  TensorLaunch launched = how;
+  Launch launched = how;
   // What comes before it is no kernel that could let it start.
   launched.dependent_launch = how.dependent_launch && args.amax == nullptr;
   return Launcher::launch(g, launched,

@@ -30,7 +30,7 @@ struct FusedArguments {
 struct FusedKernel {
   TensorKernel tensor;  // not to be launched by itself
   /// Without CTAs only amax is set.
-  Status (*launch)(const FusedArguments&, const TensorLaunch&);
+  Status (*launch)(const FusedArguments&, const Launch&);
 };
 
 /// The kernels of each machine; a machine that is not built in has none.

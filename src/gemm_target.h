@@ -1,6 +1,7 @@
 // What planning depends on besides the problem.
 #pragma once
 
+#include "src/block_scale_kernel_table.h"
 #include "src/dequantised_kernel_table.h"
 #include "src/fp8_kernel_table.h"
 #include "src/fused_kernel_table.h"
@@ -8,7 +9,6 @@
 #include "src/simt_kernel_table.h"
 #include "src/tensor_kernel_table.h"
 #include "tilewright/gemm.h"
-#include "tilewright/mainloop/tcgen05_block_scaled_params.h"
 #include "tilewright/tensor_map.h"
 
 namespace tilewright {

@@ -1,24 +1,21 @@
 // One FP32 GEMM kernel of the table, for the machine this translation unit is compiled for. The build defines
 // TILEWRIGHT_INSTANCE_ARGS (a line of simt_kernels.def) and TILEWRIGHT_INSTANCE_INDEX.
+#include "src/kernel_instance.h"
 #include "src/simt_kernel_table.h"
-#include "tilewright/arch/launch.h"
 #include "tilewright/kernels/simt_gemm.h"
 
-#define TILEWRIGHT_JOIN_(a, b) a##b
-#define TILEWRIGHT_JOIN(a, b) TILEWRIGHT_JOIN_(a, b)
 #define TILEWRIGHT_ID(m, n, pipeline, a, b, whole) \
   SimtKernelId { m, n, SimtPipeline::pipeline, SimtLoad::a, SimtLoad::b, whole }
 #define TILEWRIGHT_CONFIG(m, n, pipe, a, b, whole) \
   pipeline::SimtConfig<m, n, SimtPipeline::pipe, SimtLoad::a, SimtLoad::b, whole>
-#define TILEWRIGHT_APPLY(macro, ...) macro(__VA_ARGS__)
 
 namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
 
+using kernels::Launch;
 using kernels::SimtGemmParams;
 using kernels::SimtKernel;
 using kernels::SimtKernelId;
-using kernels::SimtLaunch;
 using kernels::SimtLoad;
 using kernels::SimtPipeline;
 
@@ -28,15 +25,7 @@ using Config = TILEWRIGHT_APPLY(TILEWRIGHT_CONFIG, TILEWRIGHT_INSTANCE_ARGS);
 
 constexpr uint32_t kManyParts = 8;
 
-arch::LaunchConfig launch_config(const char* name, const SimtLaunch& how) {
-  arch::LaunchConfig config;
-  config.stream = how.stream;
-  config.dependent_launch = how.dependent_launch;
-  config.name = name;
-  return config;
-}
-
-Status launch(const SimtGemmParams& params, const SimtLaunch& how) {
+Status launch(const SimtGemmParams& params, const Launch& how) {
   arch::LaunchConfig config = launch_config("simt_gemm", how);
   config.grid = {how.grid_ctas, 1, 1};
   config.block = {Config::kPlan.threads, 1, 1};
@@ -45,7 +34,7 @@ Status launch(const SimtGemmParams& params, const SimtLaunch& how) {
   return arch::launch(simt_gemm<Config, pipeline::Identity>, config, params, pipeline::Identity{});
 }
 
-Status fixup(const SimtGemmParams& params, const SimtLaunch& how) {
+Status fixup(const SimtGemmParams& params, const Launch& how) {
   arch::LaunchConfig config = launch_config("simt_fixup", how);
   constexpr auto kAccumulators = static_cast<uint32_t>(Config::kPlan.thread_m * Config::kPlan.thread_n);
   // Few tiles of many parts: smaller pieces, so that more loads are under way.

@@ -146,7 +146,7 @@ void set_info(const PlanRequest& r, const BoundSimt& s, const SimtConfiguration&
   info.repack_a = repacked(r.problem.exchanged ? c.b : c.a);
   info.repack_b = repacked(r.problem.exchanged ? c.a : c.b);
   info.workspace_bytes = s.workspace.bytes;
-  for (const kernels::SimtLaunch* launch : {&s.repack_launch, &s.launch, &s.fixup_launch})
+  for (const kernels::Launch* launch : {&s.repack_launch, &s.launch, &s.fixup_launch})
     info.launches += launch->grid_ctas > 0;
 }
 
@@ -190,7 +190,7 @@ Expected<BoundSimt> bind_simt(const PlanRequest& request, PlanInfo& info) {
     set_repack(r, c, bound);
     bound.launch.grid_ctas = static_cast<uint32_t>(c.work.ctas);
     bound.fixup_launch.grid_ctas = static_cast<uint32_t>(std::min(c.work.shared_tiles, kMostGridY));
-    for (kernels::SimtLaunch* launch : {&bound.repack_launch, &bound.launch, &bound.fixup_launch})
+    for (kernels::Launch* launch : {&bound.repack_launch, &bound.launch, &bound.fixup_launch})
       launch->dependent_launch =
           r.options.dependent_launch && c.id.pipeline == kernels::SimtPipeline::producer;
     info.sms = static_cast<int>(ceil_div(c.work.ctas, plan.ctas_per_sm));
@@ -224,15 +224,11 @@ Status run_simt(const Target& target, const BoundSimt& bound, const Buffers& buf
   }
   params.d = static_cast<float*>(buffers.d);
   if (params.piece_k_tiles > 0) params.partials = part<float>(buffers, bound.workspace.partials);
-  const auto on_stream = [stream](kernels::SimtLaunch launch) {
-    launch.stream = stream;
-    return launch;
-  };
   if (bound.repack_launch.grid_ctas > 0)
-    if (Status e = target.simt.repack(repack, on_stream(bound.repack_launch))) return e;
-  if (Status e = bound.kernel->launch(params, on_stream(bound.launch))) return e;
+    if (Status e = target.simt.repack(repack, on_stream(bound.repack_launch, stream))) return e;
+  if (Status e = bound.kernel->launch(params, on_stream(bound.launch, stream))) return e;
   if (bound.fixup_launch.grid_ctas == 0) return {};
-  return bound.kernel->fixup(params, on_stream(bound.fixup_launch));
+  return bound.kernel->fixup(params, on_stream(bound.fixup_launch, stream));
 }
 
 }  // namespace tilewright

@@ -25,9 +25,9 @@ struct BoundSimt {
   SimtWorkspace workspace;
   kernels::SimtGemmParams params{};
   TensorMapSpec a_spec, b_spec;
-  kernels::SimtLaunch launch{};
+  kernels::Launch launch{};
   kernels::SimtRepackParams repack{};
-  kernels::SimtLaunch repack_launch{}, fixup_launch{};  // no CTAs: not launched
+  kernels::Launch repack_launch{}, fixup_launch{};  // no CTAs: not launched
 };
 
 }  // namespace detail

@@ -3,8 +3,6 @@
 #include "src/tensor_launch.h"
 #include "tilewright/kernels/complex_epilogue.h"
 
-#define TILEWRIGHT_JOIN_(a, b) a##b
-#define TILEWRIGHT_JOIN(a, b) TILEWRIGHT_JOIN_(a, b)
 #define TILEWRIGHT_ID(m, n, a, b, d, ka, kb, cm, cn, way, align)                                       \
   TensorKernelId {                                                                                     \
     m, n, DType::a, DType::b, DType::d, contiguous::ka, contiguous::kb, cm, cn, TensorPath::way, align \
@@ -12,36 +10,20 @@
 #define TILEWRIGHT_CONFIG(m, n, a, b, d, ka, kb, cm, cn, way, align)                             \
   TensorConfig<m, n, element::a, element::b, element::d, contiguous::ka, contiguous::kb, cm, cn, \
                blas::path::way, align>
-#define TILEWRIGHT_APPLY(macro, ...) macro(__VA_ARGS__)
 
 namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
 
+using kernels::Launch;
 using kernels::TensorGemmArguments;
 using kernels::TensorKernel;
 using kernels::TensorKernelId;
-using kernels::TensorLaunch;
 using kernels::TensorOperand;
 using kernels::TensorPath;
 
 namespace {
 
-// The words of the list.
-namespace element {
-using tilewright::bf16;
-using tilewright::f16;
-using tilewright::tf32;
-using f32 = float;
-using f64 = double;
-using s8 = int8_t;
-using u8 = uint8_t;
-using s32 = int32_t;
-using cf64 = blas::complex<double>;
-using cf32 = blas::complex<float>;
-using ctf32 = blas::complex<tf32>;
-using cf16 = blas::complex<f16>;
-using cbf16 = blas::complex<bf16>;
-}  // namespace element
+// Words of the list.
 namespace contiguous {
 constexpr bool k = true;
 [[maybe_unused]] constexpr bool m = false, n = false;
@@ -55,7 +37,7 @@ template <class T>
 using Complex = ComplexEpilogue<Descriptor, T>;
 
 template <class T>
-Status launch_complex(const TensorGemmArguments& args, const TensorLaunch& how) {
+Status launch_complex(const TensorGemmArguments& args, const Launch& how) {
   const auto strides = [&](const TensorOperand& o) {
     return args.d_by_columns ? ComplexStrides{1, o.ld, o.batch_stride}
                              : ComplexStrides{o.ld, 1, o.batch_stride};
@@ -67,14 +49,14 @@ Status launch_complex(const TensorGemmArguments& args, const TensorLaunch& how) 
 }
 
 template <class T, blas::arrangement Order = blas::row_major>
-Status launch_ordered(const TensorGemmArguments& args, const TensorLaunch& how) {
+Status launch_ordered(const TensorGemmArguments& args, const Launch& how) {
   const auto d = tensor_of<Order, T>(args.d, args.m, args.n, args.batches);
   const auto c = tensor_of<Order, const T>(args.c, args.m, args.n, args.batches);
   return Launcher::launch(args, how,
                           blas::make_linear_store<Descriptor>(d, c, factors_of(args), args.d_bulk));
 }
 template <class T>
-Status launch_linear(const TensorGemmArguments& args, const TensorLaunch& how) {
+Status launch_linear(const TensorGemmArguments& args, const Launch& how) {
   if constexpr (!Config::kWgmma) {
     if (args.d_by_columns) return launch_ordered<T, blas::col_major>(args, how);
   }
@@ -83,7 +65,7 @@ Status launch_linear(const TensorGemmArguments& args, const TensorLaunch& how) {
 
 /// C: Config, as a parameter: what is not of its path is not compiled.
 template <class C>
-Status launch(const TensorGemmArguments& args, const TensorLaunch& how) {
+Status launch(const TensorGemmArguments& args, const Launch& how) {
   using D = typename C::D;
   if constexpr (C::kComplex) {
     if constexpr (!std::is_same_v<D, element::cf32> && !std::is_same_v<D, element::cf64>) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "src/kernel_launch.h"
 #include "tilewright/error.h"
 #include "tilewright/numeric/dtype.h"
 #include "tilewright/schedule/tile_schedule.h"
@@ -61,19 +62,12 @@ struct TensorGemmArguments {
   bool plain() const { return d_bulk && alpha == 1 && beta == 0 && alpha_device == nullptr; }
 };
 
-/// How a kernel is launched: the same on both machines.
-struct TensorLaunch {
-  uint32_t grid_ctas = 0;
-  bool dependent_launch = false;
-  void* stream = nullptr;  // cudaStream_t, or the emulator::Machine*
-};
-
 /// One row of a machine's kernel table.
 struct TensorKernel {
   TensorKernelId id;
   int stages;
   uint32_t shared_bytes;  // of a CTA
-  Status (*launch)(const TensorGemmArguments&, const TensorLaunch&);
+  Status (*launch)(const TensorGemmArguments&, const Launch&);
   /// Clusters of the kernel that the current device holds at once.
   Expected<int> (*max_active_clusters)();
 };

@@ -15,7 +15,7 @@ namespace detail {
 struct BoundTensor {
   const kernels::TensorKernel* kernel = nullptr;
   kernels::TensorGemmArguments arguments;
-  kernels::TensorLaunch launch;
+  kernels::Launch launch;
   bool flipped = false;  // of the problem, KernelProblem::flipped() is computed
 };
 
@@ -42,12 +42,6 @@ template <class Table>
 auto row_with(const Table& table, const kernels::TensorKernel* kernel) {
   return std::find_if(table.kernels, table.kernels + table.count,
                       [&](const auto& row) { return &row.tensor == kernel; });
-}
-
-/// The launch that was planned, on a stream.
-inline kernels::TensorLaunch on_stream(kernels::TensorLaunch launch, void* stream) {
-  launch.stream = stream;
-  return launch;
 }
 
 /// Launches the kernel on checked pointers.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/block_scale_gemm.h"
+#include "src/block_scale_kernel_table.h"
 #include "src/block_scale_random.h"
 #include "src/block_scale_reference.h"
 #include "src/matrix_init.h"

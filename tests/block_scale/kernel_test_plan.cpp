@@ -128,6 +128,30 @@ TEST(BlockScaledPlan, options_change_the_launch_and_not_the_result) {
             5);
 }
 
+TEST(BlockScaledPlan, kernels_are_dependent_launches_unless_that_is_refused) {
+  static kernels::Launch launched;
+  const kernels::BlockScaledKernel recorded{
+      {BlockFormat::mxfp8, BlockFormat::mxfp8, 2, true},
+      [](const kernels::BlockScaledGemmParams&, const kernels::Launch& how) -> Status {
+        launched = how;
+        return {};
+      }};
+  Target target;
+  target.capability = 100;
+  target.block_scaled = {&recorded, 1};
+  target.encode = encode_for_emulator;
+  for (const bool dependent : {true, false}) {
+    Planned p({.m = 40, .n = 48, .k = 128});
+    p.options.dependent_launch = dependent;
+    const Expected<Plan> planned = plan_on(target, p.problem, p.options);
+    ASSERT_TRUE(planned) << planned.error().message;
+    ASSERT_FALSE(planned->run(p.buffers, &target));
+    EXPECT_EQ(launched.dependent_launch, dependent);
+    EXPECT_EQ(launched.stream, &target);
+    EXPECT_EQ(launched.grid_ctas, 2u);
+  }
+}
+
 TEST(BlockScaledPlan, each_operation_of_the_epilogue_is_rounded_once) {
   constexpr float kNearOne = 1 + 0x1p-23f;
   Planned p({.m = 40, .n = 48, .k = 128, .d_type = DType::f32, .beta = kNearOne});

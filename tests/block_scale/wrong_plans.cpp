@@ -1,7 +1,6 @@
 #include "tests/block_scale/wrong_plans.h"
 
-#include "tilewright/arch/launch.h"
-#include "tilewright/kernels/block_scaled_gemm.h"
+#include "src/block_scale_launch.h"
 
 namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
@@ -63,7 +62,7 @@ struct WrongPipeline {
 };
 
 template <Fault kFault>
-Status launch(const kernels::BlockScaledGemmParams& params, const kernels::BlockScaledLaunch& how) {
+Status launch(const kernels::BlockScaledGemmParams& params, const kernels::Launch& how) {
   return launch_block_scaled<WrongPipeline<kFault>, 2>(params, how, "block_scaled_gemm with a wrong plan");
 }
 

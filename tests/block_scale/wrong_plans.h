@@ -2,7 +2,7 @@
 // them.
 #pragma once
 
-#include "tilewright/mainloop/tcgen05_block_scaled_params.h"
+#include "src/block_scale_kernel_table.h"
 
 namespace tilewright::wrong_plans {
 

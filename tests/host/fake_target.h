@@ -10,7 +10,7 @@ namespace tilewright::testing {
 
 struct RecordedLaunch {
   kernels::Fp8GemmArguments arguments;
-  kernels::Fp8Launch launch;
+  kernels::Launch launch;
 };
 
 inline std::vector<RecordedLaunch>& launches() {
@@ -24,7 +24,7 @@ inline int& fake_resident(uint32_t cluster_ctas) {
   return cluster_ctas == 1 ? one : cluster_ctas == 2 ? two : four;
 }
 
-inline Status record(const kernels::Fp8GemmArguments& arguments, const kernels::Fp8Launch& launch) {
+inline Status record(const kernels::Fp8GemmArguments& arguments, const kernels::Launch& launch) {
   launches().push_back({arguments, launch});
   return {};
 }
@@ -49,7 +49,7 @@ struct RecordedSimtLaunch {
   enum class Kernel : uint8_t { repack, gemm, fixup } kernel;
   kernels::SimtGemmParams gemm{};
   kernels::SimtRepackParams repack{};
-  kernels::SimtLaunch launch{};
+  kernels::Launch launch{};
 };
 
 inline std::vector<RecordedSimtLaunch>& simt_launches() {
@@ -58,11 +58,11 @@ inline std::vector<RecordedSimtLaunch>& simt_launches() {
 }
 
 template <RecordedSimtLaunch::Kernel Kernel>
-Status record_simt(const kernels::SimtGemmParams& params, const kernels::SimtLaunch& launch) {
+Status record_simt(const kernels::SimtGemmParams& params, const kernels::Launch& launch) {
   simt_launches().push_back({Kernel, params, {}, launch});
   return {};
 }
-inline Status record_repack(const kernels::SimtRepackParams& params, const kernels::SimtLaunch& launch) {
+inline Status record_repack(const kernels::SimtRepackParams& params, const kernels::Launch& launch) {
   simt_launches().push_back({RecordedSimtLaunch::Kernel::repack, {}, params, launch});
   return {};
 }
@@ -84,7 +84,7 @@ inline kernels::SimtKernelTable fake_simt_kernels() {
 /// What the tensor-core kernels were launched with.
 struct RecordedTensorLaunch {
   kernels::TensorGemmArguments arguments;
-  kernels::TensorLaunch launch;
+  kernels::Launch launch;
 };
 
 inline std::vector<RecordedTensorLaunch>& tensor_launches() {
@@ -92,8 +92,7 @@ inline std::vector<RecordedTensorLaunch>& tensor_launches() {
   return recorded;
 }
 
-inline Status record_tensor(const kernels::TensorGemmArguments& arguments,
-                            const kernels::TensorLaunch& launch) {
+inline Status record_tensor(const kernels::TensorGemmArguments& arguments, const kernels::Launch& launch) {
   tensor_launches().push_back({arguments, launch});
   return {};
 }
@@ -120,7 +119,7 @@ inline kernels::TensorKernelTable fake_tensor_kernels() {
 /// What the kernels with fused epilogues were launched with.
 struct RecordedFusedLaunch {
   kernels::FusedArguments arguments;
-  kernels::TensorLaunch launch;
+  kernels::Launch launch;
 };
 
 inline std::vector<RecordedFusedLaunch>& fused_launches() {
@@ -128,7 +127,7 @@ inline std::vector<RecordedFusedLaunch>& fused_launches() {
   return recorded;
 }
 
-inline Status record_fused(const kernels::FusedArguments& arguments, const kernels::TensorLaunch& launch) {
+inline Status record_fused(const kernels::FusedArguments& arguments, const kernels::Launch& launch) {
   fused_launches().push_back({arguments, launch});
   return {};
 }

@@ -30,21 +30,5 @@ TILEWRIGHT_GLOBAL void TILEWRIGHT_LAUNCH_BOUNDS(Pipeline::max_threads_per_block)
   pipeline.run(tiles, epilogue);
 }
 
-/// Launches it with what bind_block_scaled made. `name`: for reports.
-template <class Pipeline, int OutBytes>
-Status launch_block_scaled(const kernels::BlockScaledGemmParams& params,
-                           const kernels::BlockScaledLaunch& how, const char* name = "block_scaled_gemm") {
-  using Epilogue = BlockScaledStore<OutBytes>;
-  arch::LaunchConfig config;
-  config.grid = {how.grid_ctas, 1, 1};
-  config.block = {Pipeline::max_threads_per_block, 1, 1};
-  config.cluster = {2, 1, 1};
-  config.shared_bytes = Pipeline::scratch_offset() + kernels::block_scaled_scratch_bytes(OutBytes);
-  config.stream = how.stream;
-  config.name = name;
-  return arch::launch(block_scaled_gemm<Pipeline, Epilogue>, config, params.tiles, Pipeline(params.operands),
-                      Epilogue{params.store});
-}
-
 }  // namespace TILEWRIGHT_MODE
 }  // namespace tilewright

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "tilewright/error.h"
 #include "tilewright/mainloop/tcgen05_storage_plan.h"
 #include "tilewright/numeric/block_format.h"
 #include "tilewright/schedule/tile_schedule.h"
@@ -141,33 +140,5 @@ struct BlockScaledGemmParams {
   BlockScaledOperandParams operands;
   BlockScaledStoreParams store;
 };
-
-/// How a kernel is launched: the same on both machines.
-struct BlockScaledLaunch {
-  uint32_t grid_ctas;  // even
-  void* stream;        // cudaStream_t, or the emulator::Machine*
-};
-
-/// One row of a machine's kernel table.
-struct BlockScaledKernel {
-  BlockScaledKernelId id;
-  Status (*launch)(const BlockScaledGemmParams&, const BlockScaledLaunch&);
-};
-
-/// The kernels of each machine: src/block_scale_kernels.def.
-struct BlockScaledKernelTable {
-  const BlockScaledKernel* kernels = nullptr;
-  int count = 0;
-
-  /// The kernel of an id, or null.
-  const BlockScaledKernel* find(const BlockScaledKernelId& id) const {
-    for (int i = 0; i < count; ++i) {
-      if (kernels[i].id == id) return &kernels[i];
-    }
-    return nullptr;
-  }
-};
-BlockScaledKernelTable block_scaled_kernels_emulated();
-BlockScaledKernelTable block_scaled_kernels_gpu();
 
 }  // namespace tilewright::kernels
