@@ -382,14 +382,12 @@ Expected<KernelProblem> canonical(const Problem& p) {
   out.k = p.k;
   out.l = p.l;
   out.empty = p.m == 0 || p.n == 0 || p.l == 0;
-  out.reads_ab = !out.empty && p.k != 0 && p.alpha != 0;
-  out.reads_c = !out.empty && p.beta != 0;
   // An activation comes between the sum and its scale.
   const float scale_d = p.epilogue.any() ? 1 : p.scale_d;
-  const bool scaled =
-      p.scale_a != 0 && p.scale_b != 0 && scale_d != 0;  // a zero factor wins over Inf and NaN
-  out.scale =
-      out.reads_ab && scaled ? static_cast<float>(double{p.alpha} * p.scale_a * p.scale_b * scale_d) : 0.0f;
+  // A zero factor wins over Inf and NaN, of factors in device memory too.
+  out.reads_ab = !out.empty && p.k != 0 && p.alpha != 0 && p.scale_a != 0 && p.scale_b != 0 && scale_d != 0;
+  out.reads_c = !out.empty && p.beta != 0 && scale_d != 0;
+  out.scale = out.reads_ab ? static_cast<float>(double{p.alpha} * p.scale_a * p.scale_b * scale_d) : 0.0f;
   out.beta = out.reads_c ? static_cast<float>(double{p.beta} * scale_d) : 0.0f;
   out.d_type = p.d.type;
   out.d_alignment = p.d.alignment;

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <thread>
 
 #include "tests/host/planning.h"
@@ -118,6 +120,48 @@ TEST(Plan, never_touches_a_and_b_when_alpha_or_k_is_zero) {
     for (const float* factor : l.arguments.ops.scale_device) EXPECT_EQ(factor, nullptr);
     EXPECT_EQ(l.arguments.a.data, nullptr);
     EXPECT_EQ(l.arguments.ops.beta, 1);
+  }
+}
+
+/// Each way to make the factor of the product zero in a problem.
+const std::function<void(Problem&)> kZeroScales[] = {
+    [](Problem& p) { p.scale_a = 0; }, [](Problem& p) { p.scale_b = 0; }, [](Problem& p) { p.scale_d = 0; }};
+
+TEST(Plan, a_zero_scale_reads_neither_operands_nor_factors_of_the_device) {
+  Buffers buffers = fake_buffers();
+  buffers.a = buffers.b = buffers.workspace = nullptr;
+  const float infinite = std::numeric_limits<float>::infinity();
+  buffers.alpha = &infinite;
+  for (const auto& make_zero : kZeroScales) {
+    Problem fp8 = small_problem();
+    make_zero(fp8);
+    const RecordedLaunch l = run(planned(fp8), buffers);
+    EXPECT_EQ(l.arguments.a.columns, 0);
+    EXPECT_EQ(l.arguments.ops.scale, 0);
+    EXPECT_EQ(l.arguments.ops.scale_device[0], nullptr);
+    Problem tensor = tensor_problem(DType::bf16, DType::bf16);
+    make_zero(tensor);
+    const RecordedTensorLaunch t = run_once(tensor_launches(), planned(tensor), buffers);
+    EXPECT_EQ(t.arguments.k, 0);
+    EXPECT_EQ(t.arguments.alpha, 0);
+    EXPECT_EQ(t.arguments.alpha_device, nullptr);
+    Problem f32 = simt_problem();
+    make_zero(f32);
+    const RecordedSimtLaunch s = run_once(simt_launches(), planned(f32), buffers);
+    EXPECT_EQ(s.gemm.k_tiles, 0u);
+    EXPECT_EQ(s.gemm.alpha, 0);
+    EXPECT_EQ(s.gemm.alpha_device, nullptr);
+  }
+}
+
+TEST(Plan, a_zero_scale_of_d_reads_no_c) {
+  for (Problem p : {small_problem(), tensor_problem(DType::bf16, DType::bf16), simt_problem()}) {
+    p.beta = 1;
+    p.scale_d = 0;
+    Buffers buffers = fake_buffers();
+    buffers.c = nullptr;
+    const Status s = planned(p).run(buffers);
+    EXPECT_FALSE(s) << s->message;
   }
 }
 
