@@ -2,12 +2,14 @@
 
 #include <string>
 
+#include "src/rounding.h"
+
 namespace tilewright {
 namespace {
 
 uint32_t k_tiles_of(const BlockScaledProblem& p) {
   const int64_t tile = kernels::block_scaled_tile_k(p.a.format, p.b.format);
-  return static_cast<uint32_t>((p.k + tile - 1) / tile);
+  return static_cast<uint32_t>(ceil_div(p.k, tile));
 }
 
 uint64_t batches_of(const BlockScaledOperand& operand, const BlockScaledProblem& p) {

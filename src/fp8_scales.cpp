@@ -4,12 +4,14 @@
 #include <cmath>
 #include <random>
 
+#include "src/rounding.h"
+
 namespace tilewright {
 namespace {
 
 constexpr int64_t kBlock = 128;
 
-int64_t blocks_of(int64_t extent) { return (extent + kBlock - 1) / kBlock; }
+int64_t blocks_of(int64_t extent) { return ceil_div(extent, kBlock); }
 
 }  // namespace
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/rounding.h"
+
 namespace tilewright {
 namespace {
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Part of the tensor pipe that a tile keeps busy inside the K loop. One consumer warpgroup (64 rows) cannot
 /// cover the additions between its own groups of MMAs; two cover each other's if a group is longer than those

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 
+#include "src/rounding.h"
 #include "tilewright/pipeline/output_binding.h"
 #include "tilewright/schedule/tile_schedule.h"
 
@@ -23,8 +24,6 @@ pipeline_status failure(Code code, const Pieces&... pieces) {
   (text << ... << pieces);
   return pipeline_error{code, std::move(text).str()};
 }
-
-int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
 // An operand with its indices told apart: the contiguous one and the other.
 struct Strided {

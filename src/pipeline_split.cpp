@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/rounding.h"
 #include "tilewright/pipeline/split_plan.h"
 
 namespace tilewright::blas::detail {
@@ -9,8 +10,6 @@ namespace {
 
 constexpr int64_t kSplitTile = 64;        // rows and elements of K (mainloop/repack_tiles.h)
 constexpr uint32_t kMaxBlocks = 1 << 14;  // each then splits several tiles
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // One operand; rows are columns of B.
 mainloop::SplitOperand operand(const OperandView& v, int64_t rows, int64_t row_stride, int64_t k,
@@ -24,7 +23,7 @@ mainloop::SplitOperand operand(const OperandView& v, int64_t rows, int64_t row_s
   o.k = static_cast<uint32_t>(k);
   o.batches = v.batch_stride == 0 ? 1 : static_cast<uint32_t>(v.batches);
   o.padded_k = static_cast<uint32_t>(padded_k);
-  o.padded_rows = static_cast<uint32_t>(ceil_div(rows, tile) * tile);
+  o.padded_rows = static_cast<uint32_t>(round_up(rows, tile));
   o.tiles_rows = static_cast<uint32_t>(ceil_div(rows, kSplitTile));
   o.tiles_k = static_cast<uint32_t>(ceil_div(padded_k, kSplitTile));
   return o;
