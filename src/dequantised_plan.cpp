@@ -1,7 +1,6 @@
 #include "src/dequantised_plan.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "src/gemm_grid.h"
 #include "src/gemm_rules.h"
 #include "src/plan_text.h"
+#include "src/workspace.h"
 
 namespace tilewright {
 namespace {
@@ -18,10 +18,8 @@ using detail::DequantisedWorkspace;
 using kernels::DequantiseOperand;
 using kernels::DequantiseParams;
 
-constexpr int64_t kPart = 256;       // alignment of the parts of a workspace, bytes
 constexpr int64_t kLineBytes = 128;  // lines of a bf16 matrix begin with lines of memory
 constexpr int64_t kMostTasks = int64_t{1} << 31;
-constexpr int64_t kMostBytes = int64_t{1} << 46;
 
 int64_t dequantised_ld(int64_t k) { return round_up(k, kLineBytes / 2); }
 
@@ -35,7 +33,7 @@ std::pair<Lines, Lines> lines_of(const BlockScaledProblem& p) { return {{&p.a, p
 /// Reserves bytes behind the others.
 int64_t reserve(DequantisedWorkspace& w, int64_t bytes) {
   const int64_t at = w.bytes;
-  w.bytes += round_up(bytes, kPart);
+  w.bytes += round_up(bytes, kWorkspaceAlignment);
   return at;
 }
 
@@ -55,7 +53,7 @@ KernelProblem bf16_problem(const PlanRequest& r, const BlockScaledProblem& p) {
                          .row_stride = ld,
                          .k_stride = 1,
                          .batch_stride = lines * ld,
-                         .alignment = static_cast<int>(kPart),
+                         .alignment = static_cast<int>(kWorkspaceAlignment),
                          .bulk_along_k = true};
   };
   out.a = operand('A', p.m);
@@ -105,7 +103,7 @@ Status set_dequantise(const PlanRequest& r, const BlockScaledProblem& p, BoundDe
         text(p.m + p.n) + " lines of " + text(p.k) + " in " + text(p.batches) + " batches, dequantised",
         "smaller extents");
   };
-  if (quads * spans >= kMostTasks || matrices >= kMostBytes) return refuse();
+  if (quads * spans >= kMostTasks || matrices >= kMostWorkspaceBytes) return refuse();
 
   DequantiseParams& out = s.dequantise;
   out.operand[0] = dequantise_operand(a, p);
@@ -138,12 +136,6 @@ Status set_dequantise(const PlanRequest& r, const BlockScaledProblem& p, BoundDe
   return {};
 }
 
-/// An address in the workspace.
-template <class T>
-T* part(const Buffers& buffers, int64_t offset) {
-  return reinterpret_cast<T*>(static_cast<std::byte*>(buffers.workspace) + offset);
-}
-
 void bind_operand(const BlockScaledOperand& from, void* to, uint32_t* shifts, DequantiseOperand& out) {
   out.elements = from.elements;
   std::visit(
@@ -160,10 +152,12 @@ DequantiseParams dequantise_params(const BoundDequantised& bound, const BlockSca
                                    const Buffers& buffers) {
   const DequantisedWorkspace& w = bound.workspace;
   DequantiseParams out = bound.dequantise;
-  bind_operand(p.a, part<void>(buffers, w.a), part<uint32_t>(buffers, w.a_shifts), out.operand[0]);
-  bind_operand(p.b, part<void>(buffers, w.b), part<uint32_t>(buffers, w.b_shifts), out.operand[1]);
+  bind_operand(p.a, workspace_part<void>(buffers, w.a), workspace_part<uint32_t>(buffers, w.a_shifts),
+               out.operand[0]);
+  bind_operand(p.b, workspace_part<void>(buffers, w.b), workspace_part<uint32_t>(buffers, w.b_shifts),
+               out.operand[1]);
   const bool flags = out.operand[0].shifts != nullptr || out.operand[1].shifts != nullptr;
-  out.flags = flags ? part<uint32_t>(buffers, w.flags) : nullptr;
+  out.flags = flags ? workspace_part<uint32_t>(buffers, w.flags) : nullptr;
   return out;
 }
 

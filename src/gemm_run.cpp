@@ -2,6 +2,7 @@
 #include "src/gemm_plan.h"
 #include "src/gemm_rules.h"
 #include "src/plan_text.h"
+#include "src/workspace.h"
 
 namespace tilewright {
 namespace {
@@ -101,14 +102,15 @@ Status check_epilogue_pointers(const PlanState& s, const Buffers& buffers) {
 }
 
 Status check_workspace(const PlanState& s, const Buffers& buffers) {
-  constexpr uintptr_t kAlignment = 256;
   if (s.info.workspace_bytes == 0) return {};
-  const std::string nearest = text(s.info.workspace_bytes) + " bytes at a multiple of 256";
+  const std::string nearest =
+      text(s.info.workspace_bytes) + " bytes at a multiple of " + text(kWorkspaceAlignment);
   if (buffers.workspace == nullptr) return broken(RuleId::pointer_workspace, "workspace", "null", nearest);
-  const uintptr_t past = reinterpret_cast<uintptr_t>(buffers.workspace) % kAlignment;
+  const uintptr_t past = reinterpret_cast<uintptr_t>(buffers.workspace) % kWorkspaceAlignment;
   if (past == 0) return {};
   return broken(RuleId::pointer_workspace, "workspace",
-                "address is " + text(static_cast<int64_t>(past)) + " modulo 256", nearest);
+                "address is " + text(static_cast<int64_t>(past)) + " modulo " + text(kWorkspaceAlignment),
+                nearest);
 }
 
 Status check_scalars(const PlanState& s, const Buffers& buffers) {

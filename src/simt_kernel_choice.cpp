@@ -7,6 +7,7 @@
 #include "src/plan_text.h"
 #include "src/simt_candidates.h"
 #include "src/simt_plan.h"
+#include "src/workspace.h"
 
 namespace tilewright {
 namespace {
@@ -15,9 +16,6 @@ using detail::SimtWorkspace;
 using kernels::SimtKernelId;
 using kernels::SimtLoad;
 using kernels::SimtPipeline;
-
-constexpr int64_t kPart = 256;  // alignment of the parts of a workspace, bytes
-constexpr int64_t kMostBytes = int64_t{1} << 46;
 
 /// Why bulk copies cannot address an operand along its rows, or nothing.
 std::string bulk_obstacle(const KernelOperand& o) {
@@ -32,7 +30,7 @@ std::string bulk_obstacle(const KernelOperand& o) {
 bool can_repack(const KernelProblem& p, const KernelOperand& o) {
   const auto bytes =
       static_cast<__int128>(4) * repacked_ld(o) * p.k * static_cast<__int128>(batches_of(p, o));
-  return bytes < kMostBytes && repacked_ld(o) * p.k * 4 < (int64_t{1} << 40);
+  return bytes < kMostWorkspaceBytes && repacked_ld(o) * p.k * 4 < (int64_t{1} << 40);
 }
 
 std::optional<SimtSource> source_of(const KernelProblem& p, const KernelOperand& o, SimtPipeline pipeline,
@@ -45,7 +43,9 @@ std::optional<SimtSource> source_of(const KernelProblem& p, const KernelOperand&
 }
 
 int64_t repacked_bytes(const KernelProblem& p, const KernelOperand& o, SimtSource source) {
-  return source == SimtSource::repacked ? round_up(4 * repacked_ld(o) * p.k * batches_of(p, o), kPart) : 0;
+  return source == SimtSource::repacked
+             ? round_up(4 * repacked_ld(o) * p.k * batches_of(p, o), kWorkspaceAlignment)
+             : 0;
 }
 
 /// Nothing: more than fits in memory.
@@ -56,7 +56,7 @@ std::optional<SimtWorkspace> workspace_of(const KernelProblem& p, const SimtConf
   w.bytes = w.partials;
   if (c.work.shared_tiles == 0) return w;
   const int64_t pieces = 2 * 4 * int64_t{c.id.tile_m} * c.id.tile_n;  // of each CTA
-  if (c.work.ctas > kMostBytes / pieces) return std::nullopt;
+  if (c.work.ctas > kMostWorkspaceBytes / pieces) return std::nullopt;
   w.bytes += c.work.ctas * pieces;
   return w;
 }

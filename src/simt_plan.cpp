@@ -5,6 +5,7 @@
 #include "src/gemm_grid.h"
 #include "src/gemm_rules.h"
 #include "src/plan_text.h"
+#include "src/workspace.h"
 #include "tilewright/mainloop/simt_work.h"
 
 namespace tilewright {
@@ -150,18 +151,12 @@ void set_info(const PlanRequest& r, const BoundSimt& s, const SimtConfiguration&
     info.launches += launch->grid_ctas > 0;
 }
 
-/// An address in the workspace.
-template <class T>
-T* part(const Buffers& buffers, int64_t offset) {
-  return reinterpret_cast<T*>(static_cast<std::byte*>(buffers.workspace) + offset);
-}
-
 /// Repacked operands have their place in the workspace; bulk copies start there, or where the caller says.
 const void* bind_operand(SimtSource source, const Buffers& buffers, const void* given, int64_t offset,
                          kernels::SimtRepackParams::Operand& repack) {
   if (source != SimtSource::repacked) return given;
   repack.from = static_cast<const float*>(given);
-  repack.to = part<float>(buffers, offset);
+  repack.to = workspace_part<float>(buffers, offset);
   return repack.to;
 }
 
@@ -223,7 +218,7 @@ Status run_simt(const Target& target, const BoundSimt& bound, const Buffers& buf
     params.beta_device = buffers.beta;
   }
   params.d = static_cast<float*>(buffers.d);
-  if (params.piece_k_tiles > 0) params.partials = part<float>(buffers, bound.workspace.partials);
+  if (params.piece_k_tiles > 0) params.partials = workspace_part<float>(buffers, bound.workspace.partials);
   if (bound.repack_launch.grid_ctas > 0)
     if (Status e = target.simt.repack(repack, on_stream(bound.repack_launch, stream))) return e;
   if (Status e = bound.kernel->launch(params, on_stream(bound.launch, stream))) return e;
