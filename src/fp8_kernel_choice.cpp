@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdlib>
 #include <vector>
 
 #include "src/fp8_plan.h"
@@ -51,31 +50,22 @@ Status check_interval(int64_t interval) {
   return broken(RuleId::interval_value, "interval", text(interval), nearest);
 }
 
-/// Why an operand cannot take bulk copies, or nothing.
-std::string bulk_obstacle(const KernelOperand& o) {
-  if (o.bulk_along_k) return "";
-  const std::string name(1, o.name);
-  if (o.alignment < 16) return name + ": base aligned to " + text(o.alignment);
-  if (o.rows > 1 && o.row_stride % 16 != 0) return name + ": leading dimension " + text(o.row_stride);
-  return name + ": batch stride " + text(o.batch_stride);
-}
-
+/// `why`: of copied operands.
 Expected<Load> choose_load(const KernelProblem& p, LoadKind asked, std::string& why) {
-  std::string obstacle = bulk_obstacle(p.a);
-  if (obstacle.empty()) obstacle = bulk_obstacle(p.b);
-  if (!p.reads_ab) obstacle.clear();
-  if (asked == LoadKind::tma && !obstacle.empty()) {
-    const size_t colon = obstacle.find(": ");
-    return broken(RuleId::load_tma, obstacle.substr(0, colon), obstacle.substr(colon + 2),
-                  "multiples of 16 bytes, or loads of kind copy");
-  }
   if (asked == LoadKind::copy) {
     why = "loads of kind copy were asked for";
     return Load::copy;
   }
-  if (obstacle.empty()) return Load::tma;
-  why = "no bulk loads (" + obstacle + ")";
-  return Load::copy;
+  for (const KernelOperand* o : {&p.a, &p.b}) {
+    if (!p.reads_ab || o->bulk_along_k) continue;
+    const BulkObstacle obstacle = bulk_obstacle_of(*o);
+    const std::string name(1, o->name);
+    if (asked == LoadKind::tma)
+      return broken(RuleId::load_tma, name, obstacle.found, obstacle.nearest + ", or loads of kind copy");
+    why = "no bulk loads (" + name + ": " + obstacle.found + ")";
+    return Load::copy;
+  }
+  return Load::tma;
 }
 
 Expected<bool> choose_store(const KernelProblem& p, StoreKind asked, std::string& why) {
@@ -109,21 +99,14 @@ bool scales_fit(const Fp8KernelId& id, ScaleMode mode) {
 
 Shape2 tile_of(const Fp8KernelId& id) { return {id.tile_m, id.tile_n}; }
 
-std::string nearest_tile(const std::vector<const Fp8Kernel*>& kernels, const KernelProblem& p,
-                         Shape2 wanted) {
-  const auto distance = [&](const Fp8Kernel* k) {
-    return std::abs(k->id.tile_m - wanted.m) + std::abs(k->id.tile_n - wanted.n);
-  };
-  const auto nearest = std::min_element(kernels.begin(), kernels.end(), [&](const auto* x, const auto* y) {
-    return distance(x) < distance(y);
-  });
-  return text(p.to_caller(tile_of((*nearest)->id)));
-}
-
 /// Kernels of the right types and load; then those that promote as asked; then those of the tile asked for.
-Expected<std::vector<const Fp8Kernel*>> candidates(const Target& target, const KernelProblem& p,
-                                                   const Promotion& promotion, Load load,
-                                                   const std::optional<Shape2>& tile) {
+/// why_load: for errors.
+Expected<std::vector<const Fp8Kernel*>> candidates(const PlanRequest& r, const Promotion& promotion,
+                                                   Load load, const std::string& why_load) {
+  const Target& target = r.target;
+  const KernelProblem& p = r.problem;
+  const std::optional<Shape2>& tile = r.options.tile;
+  const std::string loaded = why_load.empty() ? "" : ", " + why_load;
   std::vector<const Fp8Kernel*> typed, promoting, fitting;
   const int out_bytes = bits_of(p.d_type) / 8;
   for (int i = 0; i < target.fp8.count; ++i) {
@@ -139,17 +122,19 @@ Expected<std::vector<const Fp8Kernel*>> candidates(const Target& target, const K
   for (const Fp8Kernel* k : typed)
     if (promotion.runs_on(k->id)) promoting.push_back(k);
   const std::string interval = promotion.promoted ? text(promotion.interval) : "fast accumulation";
-  if (promoting.empty()) return broken(RuleId::interval_kernel, "interval", interval, "4");
+  if (promoting.empty()) return broken(RuleId::interval_kernel, "interval", interval + loaded, "4");
   if (!tile) return promoting;
 
   const Shape2 wanted = p.to_kernel(*tile);
   const auto has_tile = [&](const Fp8Kernel* k) { return tile_of(k->id) == wanted; };
   std::copy_if(promoting.begin(), promoting.end(), std::back_inserter(fitting), has_tile);
   if (!fitting.empty()) return fitting;
+  const std::string nearest =
+      text(p.to_caller(nearest_shape(promoting, wanted, [](const Fp8Kernel* k) { return tile_of(k->id); })));
   if (std::any_of(typed.begin(), typed.end(), has_tile))
-    return broken(RuleId::interval_kernel, "interval", interval + " on tile " + text(*tile),
-                  "4, or tile " + nearest_tile(promoting, p, wanted));
-  return broken(RuleId::tile_built, "tile", text(*tile), nearest_tile(promoting, p, wanted));
+    return broken(RuleId::interval_kernel, "interval", interval + " on tile " + text(*tile) + loaded,
+                  "4, or tile " + nearest);
+  return broken(RuleId::tile_built, "tile", text(*tile) + loaded, nearest);
 }
 
 }  // namespace
@@ -169,11 +154,10 @@ Expected<Fp8Choice> choose_fp8_kernel(const PlanRequest& request) {
   std::string why;
   const Expected<Load> load = choose_load(p, options.load, why);
   if (!load) return load.error();
+  Expected<std::vector<const Fp8Kernel*>> found = candidates(request, promotion, *load, why);
+  if (!found) return found.error();
   const Expected<bool> store = choose_store(p, options.store, why);
   if (!store) return store.error();
-  Expected<std::vector<const Fp8Kernel*>> found =
-      candidates(request.target, p, promotion, *load, options.tile);
-  if (!found) return found.error();
   // A kernel without a temporary accumulator is the better one for fast accumulation.
   std::stable_partition(found->begin(), found->end(), [](const Fp8Kernel* k) { return !k->id.promoted; });
 

@@ -348,6 +348,15 @@ Status set_epilogue(const Problem& p, KernelProblem& out) {
 
 }  // namespace
 
+BulkObstacle bulk_obstacle_of(const KernelOperand& o) {
+  const int64_t size = size_of(o.type), step = kBulkAlignment / size;
+  const std::string bytes = " of " + text(size) + (size == 1 ? " byte" : " bytes");
+  if (o.alignment < kBulkAlignment) return {"base aligned to " + text(o.alignment), text(kBulkAlignment)};
+  const int64_t ld = std::max(o.row_stride, o.k_stride);  // 1 or less where there is a single line
+  if (ld > 1 && ld % step != 0) return {"leading dimension " + text(ld) + bytes, text(round_up(ld, step))};
+  return {"batch stride " + text(o.batch_stride) + bytes, text(round_up(o.batch_stride, step))};
+}
+
 KernelProblem KernelProblem::flipped() const {
   KernelProblem out = *this;
   out.exchanged = !exchanged;

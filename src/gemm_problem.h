@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "tilewright/gemm.h"
 
@@ -32,6 +33,12 @@ struct KernelOperand {
   // Bulk copies can address it, with K or the rows as the contiguous dimension.
   bool bulk_along_k = false, bulk_along_rows = false;
 };
+
+/// Why bulk copies cannot address an operand in the order that it has, and what they could.
+struct BulkObstacle {
+  std::string found, nearest;
+};
+BulkObstacle bulk_obstacle_of(const KernelOperand& operand);
 
 /// Of the scales of A or B, in elements.
 struct ScaleLines {

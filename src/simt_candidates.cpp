@@ -1,7 +1,5 @@
 #include "src/simt_candidates.h"
 
-#include <algorithm>
-#include <cstdlib>
 #include <optional>
 
 #include "src/gemm_rules.h"
@@ -52,14 +50,9 @@ Error not_static(const PlanRequest& r, const SimtSides& sides, const std::vector
 
 /// The nearest of the candidates to a tile that none of them has.
 Error no_such_tile(const SimtSides& sides, const std::vector<SimtCandidate>& candidates, Shape2 wanted) {
-  const auto distance = [&](const SimtCandidate& c) {
-    const Shape2 tile = sides.tile_of(c);
-    return std::abs(tile.m - wanted.m) + std::abs(tile.n - wanted.n);
-  };
-  const auto nearest = std::min_element(
-      candidates.begin(), candidates.end(),
-      [&](const SimtCandidate& x, const SimtCandidate& y) { return distance(x) < distance(y); });
-  return broken(RuleId::tile_built, "tile", text(wanted), text(sides.tile_of(*nearest)));
+  const Shape2 nearest =
+      nearest_shape(candidates, wanted, [&](const SimtCandidate& c) { return sides.tile_of(c); });
+  return broken(RuleId::tile_built, "tile", text(wanted), text(nearest));
 }
 
 bool divides(const SimtSides& sides, const SimtCandidate& c) {

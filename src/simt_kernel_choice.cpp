@@ -20,10 +20,7 @@ using kernels::SimtPipeline;
 /// Why bulk copies cannot address an operand along its rows, or nothing.
 std::string bulk_obstacle(const KernelOperand& o) {
   if (o.bulk_along_rows) return "";
-  if (o.row_stride > 1) return "K-major";
-  if (o.alignment < 16) return "base aligned to " + text(o.alignment);
-  if (o.k_stride % 4 != 0) return "leading dimension " + text(o.k_stride);
-  return "batch stride " + text(o.batch_stride);
+  return o.row_stride > 1 ? "K-major" : bulk_obstacle_of(o).found;
 }
 
 /// The rules of tensor maps on a repacked operand, and the size that its kernel counts to.

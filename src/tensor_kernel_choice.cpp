@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdlib>
 #include <vector>
 
 #include "src/gemm_heuristic.h"
@@ -111,29 +110,20 @@ class Candidates {
   Access a_, b_;
 };
 
-/// The member of `kernels` whose shape is nearest to one that none has, as the caller sees it.
-template <class ShapeOf>
-std::string nearest(const std::vector<const TensorKernel*>& kernels, const KernelProblem& p, Shape2 wanted,
-                    ShapeOf shape_of) {
-  const auto distance = [&](const TensorKernel* k) {
-    const Shape2 s = shape_of(*k);
-    return std::abs(s.m - wanted.m) + std::abs(s.n - wanted.n);
-  };
-  const auto found = std::min_element(kernels.begin(), kernels.end(), [&](const auto* x, const auto* y) {
-    return distance(x) < distance(y);
-  });
-  return text(p.to_caller(shape_of(**found)));
-}
-
-/// Leaves the kernels of the tile and the cluster that were asked for.
-Status keep_asked(const PlanRequest& r, std::vector<const TensorKernel*>& kernels) {
+/// Leaves the kernels of the tile and the cluster that were asked for. why_path: why they are not of wgmma.
+Status keep_asked(const PlanRequest& r, const std::string& why_path,
+                  std::vector<const TensorKernel*>& kernels) {
   const auto keep = [&](std::optional<Shape2> asked, RuleId rule, const char* what, auto shape_of) -> Status {
     if (!asked) return {};
     const Shape2 wanted = r.problem.to_kernel(*asked);
     std::vector<const TensorKernel*> kept;
     for (const TensorKernel* k : kernels)
       if (shape_of(*k) == wanted) kept.push_back(k);
-    if (kept.empty()) return broken(rule, what, text(*asked), nearest(kernels, r.problem, wanted, shape_of));
+    if (kept.empty()) {
+      const auto shape = [&](const TensorKernel* k) { return shape_of(*k); };
+      return broken(rule, what, text(*asked) + why_path,
+                    text(r.problem.to_caller(nearest_shape(kernels, wanted, shape))));
+    }
     kernels = std::move(kept);
     return {};
   };
@@ -163,15 +153,6 @@ Expected<bool> choose_store(const PlanRequest& r, const TensorKernel& kernel, st
 
 }  // namespace
 
-BulkObstacle bulk_obstacle_of(const KernelOperand& o) {
-  const int64_t size = bits_of(o.type) / 8, step = 16 / size;
-  const std::string bytes = " of " + text(size) + (size == 1 ? " byte" : " bytes");
-  if (o.alignment < 16) return {"base aligned to " + text(o.alignment), "16"};
-  const int64_t ld = o.k_stride <= 1 ? o.row_stride : o.k_stride;
-  if (ld % step != 0) return {"leading dimension " + text(ld) + bytes, text(round_up(ld, step))};
-  return {"batch stride " + text(o.batch_stride) + bytes, text(round_up(o.batch_stride, step))};
-}
-
 bool takes_flipped(const PlanRequest& r, std::span<const TensorKernel* const> kernels) {
   return Candidates(r, kernels).in_missing_order();
 }
@@ -181,7 +162,7 @@ Expected<TensorChoice> choose_tensor_kernel(const PlanRequest& r,
   std::string why_path;
   Expected<std::vector<const TensorKernel*>> found = Candidates(r, kernels).find(why_path);
   if (!found) return found.error();
-  if (Status s = keep_asked(r, *found)) return *s;
+  if (Status s = keep_asked(r, why_path, *found)) return *s;
   const KernelProblem& p = r.problem;
   const int sms = r.target.model_sms();
   // Every type takes as long for a K tile of 128 bytes: the model of FP8 tiles without promotion is theirs

@@ -52,12 +52,6 @@ Status run_tensor(const KernelProblem& problem, const detail::BoundTensor& bound
 /// for A with M contiguous and B with K contiguous.
 bool takes_flipped(const PlanRequest& request, std::span<const kernels::TensorKernel* const> kernels);
 
-/// Why bulk copies cannot address an operand, and what they could.
-struct BulkObstacle {
-  std::string found, nearest;
-};
-BulkObstacle bulk_obstacle_of(const KernelOperand& operand);
-
 /// Step one of bind_tensor_kernel: the kernel for a problem, and whether its stores are bulk copies.
 struct TensorChoice {
   const kernels::TensorKernel* kernel = nullptr;

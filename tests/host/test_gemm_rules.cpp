@@ -298,6 +298,19 @@ const Flip kFlips[] = {
        c.options.tile = Shape2{128, 160};
      },
      "tile: 128x160", "128x128"},
+    // What the kernels in question are, where the tile alone would do.
+    {"tile.built",
+     [](Case& c) {
+       c.problem.m = c.problem.n = c.problem.k = 300;
+       c.options.tile = Shape2{128, 128};
+     },
+     "tile: 128x128, no bulk loads (A: leading dimension 300 of 1 byte)", "64x128"},
+    {"tile.built",
+     [](Case& c) {
+       c.problem = tensor_problem(DType::bf16, DType::bf16, 300, 300, 300);
+       c.options.tile = Shape2{128, 256};
+     },
+     "tile: 128x256, no bulk loads (A: leading dimension 300 of 2 bytes)", "128x128"},
     {"cluster.shape",
      [](Case& c) {
        c.options.cluster = Shape2{3, 1};
@@ -408,7 +421,7 @@ const Flip kFlips[] = {
        c.problem.b.ld = 1032;
        c.options.load = LoadKind::tma;
      },
-     "B: leading dimension 1032", "multiples of 16 bytes"},
+     "B: leading dimension 1032", "1040, or loads of kind copy"},
     {"store.tma",
      [](Case& c) {
        c.problem = simt_problem();

@@ -107,7 +107,7 @@ TEST(SimtPlan, repacks_operands_that_bulk_copies_cannot_address) {
   EXPECT_TRUE(plan.info().repack_a);
   EXPECT_TRUE(plan.info().repack_b);  // rows of 4095 floats
   EXPECT_NE(plan.info().why.find("A repacked (K-major)"), std::string::npos) << plan.info().why;
-  EXPECT_NE(plan.info().why.find("B repacked (leading dimension 4095)"), std::string::npos)
+  EXPECT_NE(plan.info().why.find("B repacked (leading dimension 4095 of 4 bytes)"), std::string::npos)
       << plan.info().why;
   const int64_t a_bytes = 4 * 512 * 1000, b_bytes = 4 * 4096 * 1000;
   EXPECT_EQ(plan.workspace_bytes(), a_bytes + b_bytes);
