@@ -1,7 +1,5 @@
 #include "src/fp8_plan.h"
 
-#include <algorithm>
-
 #include "src/gemm_grid.h"
 #include "src/gemm_heuristic.h"
 #include "src/gemm_rules.h"
@@ -12,14 +10,6 @@ namespace {
 
 using detail::BoundFp8;
 using kernels::Load;
-
-Status check_fp8_options(const Options& o) {
-  if (o.splits && *o.splits != 1) return broken(RuleId::splits_value, "splits", text(*o.splits), "1");
-  if (o.pipeline == PipelineKind::async)
-    return broken(RuleId::pipeline_built, "pipeline", "async with 8-bit operands", "a producer warpgroup");
-  if (o.static_shape) return broken(RuleId::shape_static, "static shape", "8-bit operands", "a dynamic one");
-  return {};
-}
 
 Status set_stages(const Options& options, BoundFp8& s, PlanInfo& info) {
   const kernels::Fp8KernelId& id = s.kernel->id;
@@ -34,17 +24,6 @@ Status set_stages(const Options& options, BoundFp8& s, PlanInfo& info) {
   s.arguments.tuning.stages = static_cast<uint32_t>(stages);
   info.shared_bytes = kernels::fp8_shared_bytes(id, info.stages);
   return {};
-}
-
-/// Clusters of a size that can work at once, at most `sms` multiprocessors' worth.
-Expected<int64_t> resident_clusters(const PlanRequest& r, const BoundFp8& s, uint32_t shared_bytes,
-                                    int64_t cluster_ctas, int64_t tiles) {
-  const int64_t ctas = working_ctas(r.target, r.options, tiles, 1, cluster_ctas);
-  // The runtime counts clusters of several CTAs only.
-  if (r.target.device == Device::emulator || cluster_ctas == 1) return ctas / cluster_ctas;
-  const Expected<int> fit = s.kernel->max_active_clusters(static_cast<uint32_t>(cluster_ctas), shared_bytes);
-  if (!fit) return fit.error();
-  return std::min<int64_t>(*fit, ctas / cluster_ctas);
 }
 
 /// Cluster and grid. A cluster that the planner chose gives way to 1x1 when it does not fit; one that was
@@ -64,55 +43,40 @@ Status set_grid(const PlanRequest& r, BoundFp8& s, PlanInfo& info) {
     const Cluster chosen = choose_cluster(query, {id.tile_m, id.tile_n, id.promoted});
     cluster = {chosen.m, chosen.n};
   }
-  int64_t ctas = cluster.m * cluster.n;
-  Expected<int64_t> clusters =
-      resident_clusters(r, s, info.shared_bytes, ctas, grid_of(p, tile, cluster).tiles);
-  if (ctas > 1 && !options.cluster && (!clusters || *clusters < 1)) {
+  const auto clusters_of = [&](Shape2 shape) {
+    const int64_t ctas = shape.m * shape.n;
+    return working_clusters(r, ctas, grid_of(p, tile, shape).tiles, [&] {
+      return s.kernel->max_active_clusters(static_cast<uint32_t>(ctas),
+                                           static_cast<uint32_t>(info.shared_bytes));
+    });
+  };
+  Expected<int64_t> clusters = clusters_of(cluster);
+  if (cluster != Shape2{1, 1} && !options.cluster && (!clusters || *clusters < 1)) {
     info.why += ", clusters of " + text(cluster) + " do not fit";
     cluster = {1, 1};
-    ctas = 1;
-    clusters = resident_clusters(r, s, info.shared_bytes, ctas, grid_of(p, tile, cluster).tiles);
+    clusters = clusters_of(cluster);
   }
   if (!clusters) return clusters.error();
-  if (*clusters < 1)
-    return broken(RuleId::cluster_resident, "cluster",
-                  text(p.to_caller(cluster)) + " on " + text(options.max_sms.value_or(r.target.sms)) +
-                      " multiprocessors",
-                  ctas > 1 ? "1x1" : "1 multiprocessor or more");
+  if (Status e = check_resident(r, cluster, *clusters)) return e;
   const TileGrid grid = grid_of(p, tile, cluster);
   if (Status e = check_tiles(grid, p)) return e;
 
   const RasterChoice chosen = choose_raster(query, {id.tile_m, id.tile_n, id.promoted},
                                             {static_cast<int>(cluster.m), static_cast<int>(cluster.n)});
-  const RasterOrder order = raster_of(r, {chosen.raster, chosen.strip});
-  s.arguments.tiles = schedule::TileSchedule::make(
-      static_cast<uint32_t>(grid.tiles_m), static_cast<uint32_t>(grid.tiles_n), static_cast<uint32_t>(p.l),
-      static_cast<uint32_t>(cluster.m), static_cast<uint32_t>(cluster.n), order.raster,
-      static_cast<uint32_t>(order.strip));
-  const int64_t running = std::min(*clusters, grid.tiles / ctas);
+  s.arguments.tiles = schedule_tiles(r, grid, cluster, *clusters, {chosen.raster, chosen.strip}, info);
   s.arguments.tuning.cluster_m = static_cast<uint32_t>(cluster.m);
   s.arguments.tuning.cluster_n = static_cast<uint32_t>(cluster.n);
-  s.launch.grid_ctas = static_cast<uint32_t>(running * ctas);
+  s.launch.grid_ctas = static_cast<uint32_t>(info.grid_ctas);
   info.cluster = p.to_caller(cluster);
-  info.sms = static_cast<int>(*clusters * ctas);
-  info.tiles = grid.tiles;
-  info.grid_ctas = s.launch.grid_ctas;
-  info.launches = 1;
-  describe_tiles(r, s.arguments.tiles, info);
   return {};
 }
 
 using blas::detail::OperandView;
 
-/// The stride of a dimension of one element is never used, but must be legal.
-int64_t legal_stride(int64_t stride, int64_t count, int64_t packed, DType type) {
-  return count > 1 ? stride : round_up(std::max<int64_t>(packed, 1), 128 / bits_of(type));
-}
-
 /// A, whose lines of K are rows, or B, where they are columns.
 OperandView input(const KernelProblem& p, const KernelOperand& o, bool lines_are_rows) {
   OperandView v;
-  const int64_t k = p.reads_ab ? p.k : 0, ld = legal_stride(o.row_stride, o.rows, p.k, o.type);
+  const int64_t k = p.reads_ab ? p.k : 0, ld = legal_ld(o.row_stride, o.rows, p.k, o.type);
   v.rows = lines_are_rows ? o.rows : k;
   v.columns = lines_are_rows ? k : o.rows;
   v.row_stride = lines_are_rows ? ld : 1;
@@ -127,7 +91,7 @@ OperandView output(const KernelProblem& p, const Strides& strides, DType type) {
   OperandView v;
   v.rows = p.m;
   v.columns = p.n;
-  v.row_stride = legal_stride(strides.row, p.m, p.n, type);
+  v.row_stride = legal_ld(strides.row, p.m, p.n, type);
   v.column_stride = strides.column;
   v.batches = p.l;
   v.batch_stride = strides.batch;
@@ -199,7 +163,7 @@ Expected<BoundFp8> bind_fp8(const PlanRequest& request, PlanInfo& info) {
     return broken(RuleId::device_gpu, "GPU",
                   "8-bit operands on compute capability " + capability_text(request.target.capability),
                   "9.0");
-  if (Status s = check_fp8_options(request.options)) return *s;
+  if (Status s = check_tensor_core_options(request.options)) return *s;
   const Expected<Fp8Choice> choice = choose_fp8_kernel(request);
   if (!choice) return choice.error();
   BoundFp8 bound;

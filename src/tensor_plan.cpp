@@ -1,6 +1,5 @@
 #include "src/tensor_plan.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "src/gemm_grid.h"
@@ -14,63 +13,26 @@ namespace {
 using detail::BoundTensor;
 using kernels::TensorOperand;
 
-Status check_tensor_options(const Options& o) {
-  if (o.splits && *o.splits != 1) return broken(RuleId::splits_value, "splits", text(*o.splits), "1");
-  if (o.pipeline == PipelineKind::async)
-    return broken(RuleId::pipeline_built, "pipeline", "async on tensor cores", "a producer warpgroup");
-  if (o.static_shape)
-    return broken(RuleId::shape_static, "static shape", "operands of tensor cores", "a dynamic one");
-  return {};
-}
-
 Status check_stages(const Options& o, const kernels::TensorKernel& kernel) {
   if (!o.stages || *o.stages == kernel.stages) return {};
   return broken(RuleId::stages_value, "stages", text(*o.stages), text(kernel.stages));
-}
-
-/// Clusters that work at once.
-Expected<int64_t> working_clusters(const PlanRequest& r, const kernels::TensorKernel& kernel, int64_t tiles) {
-  const int64_t ctas = int64_t{kernel.id.cluster_m} * kernel.id.cluster_n;
-  const int64_t clusters = working_ctas(r.target, r.options, tiles, 1, ctas) / ctas;
-  if (r.target.device == Device::emulator || ctas == 1) return clusters;
-  const Expected<int> resident = kernel.max_active_clusters();
-  if (!resident) return resident.error();
-  return std::min<int64_t>(*resident, clusters);
 }
 
 Status set_grid(const PlanRequest& r, BoundTensor& s, PlanInfo& info) {
   const auto& id = s.kernel->id;
   const KernelProblem& p = r.problem;
   const Shape2 cluster{id.cluster_m, id.cluster_n};
-  const int64_t ctas = cluster.m * cluster.n;
   const TileGrid grid = grid_of(p, {id.tile_m, id.tile_n}, cluster);
   if (Status e = check_tiles(grid, p)) return e;
-  const Expected<int64_t> clusters = working_clusters(r, *s.kernel, grid.tiles);
+  const Expected<int64_t> clusters =
+      working_clusters(r, cluster.m * cluster.n, grid.tiles, s.kernel->max_active_clusters);
   if (!clusters) return clusters.error();
-  if (*clusters < 1)
-    return broken(RuleId::cluster_resident, "cluster",
-                  text(p.to_caller(cluster)) + " on " + text(r.options.max_sms.value_or(r.target.sms)) +
-                      " multiprocessors",
-                  "1x1");
+  if (Status e = check_resident(r, cluster, *clusters)) return e;
   const RasterChoice chosen =
       choose_tensor_raster({id.tile_m, id.tile_n, false}, {id.cluster_m, id.cluster_n});
-  const RasterOrder order = raster_of(r, {chosen.raster, chosen.strip});
-  s.arguments.tiles = schedule::TileSchedule::make(
-      static_cast<uint32_t>(ceil_div(p.m, id.tile_m)), static_cast<uint32_t>(ceil_div(p.n, id.tile_n)),
-      static_cast<uint32_t>(p.l), static_cast<uint32_t>(cluster.m), static_cast<uint32_t>(cluster.n),
-      order.raster, static_cast<uint32_t>(order.strip));
-  s.launch.grid_ctas = static_cast<uint32_t>(std::min(*clusters, grid.tiles / ctas) * ctas);
-  info.sms = static_cast<int>(*clusters * ctas);
-  info.tiles = grid.tiles;
-  info.grid_ctas = s.launch.grid_ctas;
-  info.launches = 1;
-  describe_tiles(r, s.arguments.tiles, info);
+  s.arguments.tiles = schedule_tiles(r, grid, cluster, *clusters, {chosen.raster, chosen.strip}, info);
+  s.launch.grid_ctas = static_cast<uint32_t>(info.grid_ctas);
   return {};
-}
-
-/// The stride of a dimension of one element is never used, but must be legal.
-int64_t legal_ld(int64_t stride, int64_t lines, int64_t line, DType type) {
-  return lines > 1 ? stride : round_up(std::max<int64_t>(line, 1), 128 / bits_of(type));
 }
 
 TensorOperand input(const KernelProblem& p, const KernelOperand& o, bool k_major) {
@@ -144,7 +106,7 @@ Expected<BoundTensor> bind_tensor(const PlanRequest& request, PlanInfo& info) {
 Expected<BoundTensor> bind_tensor_kernel(const PlanRequest& request,
                                          std::span<const kernels::TensorKernel* const> kernels,
                                          PlanInfo& info) {
-  if (Status s = check_tensor_options(request.options)) return *s;
+  if (Status s = check_tensor_core_options(request.options)) return *s;
   const Expected<TensorChoice> choice = choose_tensor_kernel(request, kernels);
   if (!choice) return choice.error();
   if (Status s = check_stages(request.options, *choice->kernel)) return *s;

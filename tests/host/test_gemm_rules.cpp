@@ -388,7 +388,7 @@ const Flip kFlips[] = {
     {"scheduler.built",
      [](Case& c) { c.options.scheduler = schedule::TileScheduler::cluster_launch_control; },
      "cluster launch control", "static_persistent"},
-    {"shape.static", [](Case& c) { c.options.static_shape = true; }, "8-bit operands", "a dynamic one"},
+    {"shape.static", [](Case& c) { c.options.static_shape = true; }, "operands of tensor cores", "a dynamic one"},
     {"shape.static",
      [](Case& c) {
        c.problem = simt_problem(512, 768, 1024);
@@ -404,7 +404,7 @@ const Flip kFlips[] = {
        c.options.static_shape = true;
      },
      "512x767x1000", "512x768x1000"},
-    {"pipeline.built", [](Case& c) { c.options.pipeline = PipelineKind::async; }, "async with 8-bit operands",
+    {"pipeline.built", [](Case& c) { c.options.pipeline = PipelineKind::async; }, "async on tensor cores",
      "a producer warpgroup"},
     {"sms.value", [](Case& c) { c.options.max_sms = 0; }, "max_sms: 0", "1"},
     {"tiles.count",
