@@ -2,10 +2,10 @@
 #pragma once
 
 #include <ostream>
-#include <string>
 #include <vector>
 
 #include "tests/block_scale/kernel_case.h"
+#include "tests/faults/symptom.h"
 #include "tests/faults/words.h"
 
 namespace tilewright::fault_rows {
@@ -18,11 +18,11 @@ using Kind = emulator::ReportKind;
 struct PlantedFault {
   const char* name;
   FaultSpec fault;
-  std::vector<Kind> kinds;               // the first report is one of these
-  std::vector<std::string> places = {};  // at one of these; empty: not looked at
+  faults::Symptom symptom;
   int64_t k_tiles = 1;
   bool overlap = true;
   bool launch_control = false;
+  uint64_t answers = 0;  // so many tiles that launch control hands out for the fault to matter
 };
 
 inline std::ostream& operator<<(std::ostream& out, const PlantedFault& row) { return out << row.name; }
@@ -36,6 +36,7 @@ using faults::flip;
 using faults::from;
 using faults::mask;
 using faults::nth;
+using faults::reports;
 using faults::second;
 using faults::skip;
 using faults::thread;
@@ -45,7 +46,6 @@ inline constexpr int64_t kOtherCta = 1 << 24;  // from a cluster address of CTA 
 inline constexpr const char *kLoad = "load", *kMma = "mma", *kEpilogue = "epilogue";
 inline constexpr const char *kReady = "accumulator ready", *kEmpty = "accumulator empty",
                             *kShared = "shared columns";
-inline const std::vector<std::string> kColumns = {"shared columns", "left accumulator", "right accumulator"};
 
 /// Of the tiles that cluster launch control hands out.
 std::vector<PlantedFault> faults_of_launch_control();

@@ -22,7 +22,7 @@ void add_init_faults(Table& t) {
   plant(t, "empty_count_too_low", kPromoted64x64, init, add(-1, skip(Op::mbarrier_init, "empty")),
         reports(overwrite_in_use, parity_alias).at("A", "B", "empty"));
   plant(t, "empty_not_initialised", kPromoted64x64, init, stage(0, skip(Op::mbarrier_init, "empty")),
-        reports(barrier_not_initialised).at("empty"));
+        reports(barrier_not_initialised).at("empty").by(kProducer));
   plant(t, "init_fence_skipped", kPromoted64x64, "Ring::init: fence_mbarrier_init",
         skip(Op::fence_mbarrier_init),
         reports(barrier_init_not_visible).at("full").by(kProducer).saying("fence.mbarrier_init"));
@@ -32,7 +32,7 @@ void add_init_faults(Table& t) {
 }
 
 void add_start_faults(Table& t) {
-  const char* sync = "DevicePipeline::run: sync_threads";
+  const char* sync = "TilePipeline::sync_all: sync_threads";
   // Until it is initialised, a barrier has no name.
   const Symptom unready = reports(barrier_not_initialised, barrier_init_not_visible).at("full", "empty", "");
   plant(t, "block_barrier_skipped", kPromoted64x64, sync, skip(Op::sync_threads), unready);
@@ -42,8 +42,8 @@ void add_start_faults(Table& t) {
   plant(t, "block_barrier_skipped_by_idle_thread", kPromoted64x64, sync, thread(200, skip(Op::sync_threads)),
         reports(non_uniform).by(kProducer));
 
-  const char* start = "DevicePipeline::run: cluster barrier at the start";
-  const char* exit = "DevicePipeline::run: cluster barrier at the end";
+  const char* start = "TilePipeline::sync_all: cluster_sync";
+  const char* exit = "TilePipeline::~TilePipeline: cluster_sync";
   plant(t, "start_arrive_skipped", kCluster2x1, start, nth(0, skip(Op::cluster_arrive)),
         reports(cluster_barrier));
   plant(t, "start_arrive_skipped_by_one_thread", kCluster1x2, start,
@@ -52,15 +52,17 @@ void add_start_faults(Table& t) {
   plant(t, "start_wait_skipped", kCluster2x1, start, nth(0, skip(Op::cluster_wait)),
         reports(barrier_not_initialised, barrier_init_not_visible, cluster_barrier).at("full", "empty", ""));
   plant(t, "start_wait_skipped_by_producer", kCluster2x2, start,
-        cta(1, thread(kProducer64, nth(0, skip(Op::cluster_wait)))), unready.by(kProducer));
+        cta(1, thread(kProducer64, nth(0, skip(Op::cluster_wait)))),
+        // The other lanes of its warp, with which it elects the loader, have waited.
+        reports(barrier_init_not_visible).at("empty").by(kProducer));
   plant(t, "exit_arrive_skipped", kCluster2x1, exit, nth(1, skip(Op::cluster_arrive)),
-        reports(cluster_barrier));
+        reports(cluster_barrier).by(kProducer));
   plant(t, "exit_wait_skipped_2x1", kCluster2x1, exit, nth(1, skip(Op::cluster_wait)),
-        reports(exit_before_peer));
+        reports(exit_before_peer).by(kConsumer));
   plant(t, "exit_wait_skipped_1x2", kCluster1x2, exit, nth(1, skip(Op::cluster_wait)),
-        reports(exit_before_peer));
+        reports(exit_before_peer).by(kConsumer));
   plant(t, "exit_wait_skipped_2x2", kCluster2x2, exit, nth(1, skip(Op::cluster_wait)),
-        reports(exit_before_peer));
+        reports(exit_before_peer).by(kConsumer));
 }
 
 void add_register_faults(Table& t) {

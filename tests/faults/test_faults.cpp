@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/faults/fault_table.h"
+#include "tests/faults/lines.h"
 
 namespace tilewright::faults {
 namespace {
@@ -25,6 +26,7 @@ class Faults : public testing::TestWithParam<PlantedFault> {};
 
 TEST_P(Faults, is_reported) {
   const PlantedFault& row = GetParam();
+  EXPECT_TRUE(is_in_a_header(row.line));
   if (!TILEWRIGHT_SEES_ACCESSES && needs_accesses(row))
     GTEST_SKIP() << "ordinary accesses are not seen in this build";
   std::optional<GemmRunner> runner = GemmRunner::make(*row.of);
@@ -42,6 +44,7 @@ class Harmless : public testing::TestWithParam<HarmlessFault> {};
 
 TEST_P(Harmless, changes_nothing) {
   const HarmlessFault& row = GetParam();
+  EXPECT_TRUE(is_in_a_header(row.line));
   std::optional<GemmRunner> runner = GemmRunner::make(*row.gemm);
   if (!runner) GTEST_SKIP() << kNotBuilt;
   const Expected<LaunchResult> clean = runner->run({});

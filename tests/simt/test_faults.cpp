@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 
+#include "tests/faults/lines.h"
 #include "tests/simt/fault_case.h"
 
 namespace tilewright::faults {
@@ -50,6 +51,7 @@ class SimtFaults : public testing::TestWithParam<SimtFault> {};
 
 TEST_P(SimtFaults, is_reported) {
   const SimtFault& row = GetParam();
+  EXPECT_TRUE(is_in_a_header(row.line));
   SimtRunner runner(*row.of);
   const auto run = [&](const MachineOptions& options) { return runner.run(options); };
   expect_clean({{}}, run);
