@@ -4,7 +4,6 @@
 // A thread holds pieces of several rows. map_fragment_index tells which: rows are grouped by it, never by
 // guessing. Columns that do not exist are masked, or a row of negative numbers would have a maximum of zero.
 #include "examples/common/machine.h"
-#include "tilewright/arch/math.h"
 #include "tilewright/arch/warp.h"
 
 using namespace tilewright;

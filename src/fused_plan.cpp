@@ -1,10 +1,8 @@
 #include "src/fused_plan.h"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
-#include "src/gemm_grid.h"
 #include "src/gemm_rules.h"
 #include "src/plan_text.h"
 

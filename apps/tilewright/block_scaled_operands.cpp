@@ -1,6 +1,5 @@
 #include "block_scaled_operands.h"
 
-#include <algorithm>
 #include <string>
 
 #include "progress.h"

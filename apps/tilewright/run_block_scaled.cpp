@@ -1,6 +1,5 @@
 #include "run_block_scaled.h"
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>

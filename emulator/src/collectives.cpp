@@ -1,9 +1,6 @@
 // Operations that the lanes of a warp or the threads of a warpgroup execute together.
 #include "collectives.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include "text.h"
 
 namespace tilewright::emulator {

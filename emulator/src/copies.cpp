@@ -1,7 +1,6 @@
 // What all bulk copies share: destinations, barriers, groups; how the one-dimensional ones execute.
 #include "copies.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "reduction.h"

@@ -1,5 +1,4 @@
 // Who waits for what when nothing can run any more.
-#include <algorithm>
 #include <map>
 #include <tuple>
 

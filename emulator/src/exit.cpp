@@ -1,5 +1,4 @@
 // What a thread must have finished before it exits.
-#include <algorithm>
 
 #include "tensor_memory.h"
 #include "text.h"

@@ -2,7 +2,6 @@
 #include "tilewright/emulator/fault.h"
 
 #include <array>
-#include <cstring>
 
 #include "cluster.h"
 

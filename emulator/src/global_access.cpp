@@ -1,7 +1,6 @@
 // Global memory as kernels see it: bounds, races, and the variables through which CTAs synchronise.
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "cluster.h"
 #include "text.h"

@@ -1,5 +1,4 @@
 // Register reallocation (PTX ISA, "setmaxnreg").
-#include <algorithm>
 #include <cstring>
 
 #include "collectives.h"

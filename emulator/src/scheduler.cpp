@@ -1,5 +1,4 @@
 // Which thread or asynchronous operation is next.
-#include <algorithm>
 #include <utility>
 
 #include "cluster.h"

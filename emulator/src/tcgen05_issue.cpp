@@ -1,5 +1,4 @@
 // tcgen05.mma, cp and commit when they are issued: checks, and a place in the thread's queue.
-#include <algorithm>
 
 #include "copies.h"
 #include "tcgen05_operand.h"

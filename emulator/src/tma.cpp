@@ -1,6 +1,5 @@
 // Tensor copies: the box image, out-of-bounds elements, swizzle, reductions.
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "copies.h"

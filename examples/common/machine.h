@@ -5,9 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <random>
-#include <vector>
 
 #include "tilewright/blas.h"
 #if defined(TILEWRIGHT_EMULATE)

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <numeric>
 #include <vector>
 
 #include "tilewright/layout/scale_factors.h"

@@ -1,5 +1,4 @@
 // Block-scaled types on the command line.
-#include <filesystem>
 
 #include "tests/cli/program.h"
 

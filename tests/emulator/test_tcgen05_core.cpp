@@ -1,6 +1,5 @@
 // The arithmetic of tcgen05.mma against a scalar model written from its description.
 #include <cmath>
-#include <cstring>
 #include <random>
 #include <vector>
 

@@ -1,6 +1,5 @@
 // Modelled time: what each unit is charged, against the figures of the clock model.
 #include <cstdio>
-#include <cstring>
 #include <string>
 
 #include "tests/emulator/micro.h"

@@ -1,6 +1,5 @@
 // Warpgroup MMA: operand layouts, register fragments, groups, and what happens to registers in flight.
 #include <array>
-#include <cstring>
 #include <vector>
 
 #include "emulator/src/swizzle.h"

@@ -1,5 +1,4 @@
 // What reports say: who and what they name.
-#include <cstring>
 
 #include "tests/emulator/micro.h"
 

@@ -1,6 +1,5 @@
 #include "tests/fused/fused_cases.h"
 
-#include <cmath>
 #include <limits>
 
 #include "tests/kernels/text.h"

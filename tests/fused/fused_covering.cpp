@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <array>
 
 #include "tests/fused/fused_cases.h"

@@ -1,7 +1,6 @@
 // The activation itself: products of nothing, so that D is activation(bias).
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstring>

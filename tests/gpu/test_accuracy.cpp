@@ -1,5 +1,4 @@
 // How accurate sums along a long K are, by interval.
-#include <cmath>
 #include <cstdio>
 
 #include "tests/gpu/gpu_test.h"

@@ -4,7 +4,6 @@
 
 #include "tests/gpu/gpu_test.h"
 #include "tests/kernels/checks.h"
-#include "tests/kernels/random_cases.h"
 
 namespace tilewright::testing {
 namespace {

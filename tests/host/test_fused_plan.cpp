@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "tests/host/planning.h"
 
 namespace tilewright::testing {

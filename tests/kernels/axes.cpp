@@ -1,6 +1,5 @@
 #include "tests/kernels/axes.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "tests/kernels/text.h"

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "tests/kernels/checks.h"
-#include "tests/kernels/text.h"
 
 namespace tilewright::testing {
 namespace {

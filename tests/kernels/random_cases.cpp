@@ -1,6 +1,5 @@
 #include "tests/kernels/random_cases.h"
 
-#include <array>
 #include <random>
 #include <span>
 

@@ -2,9 +2,7 @@
 
 #include <cmath>
 #include <limits>
-#include <random>
 #include <type_traits>
-#include <vector>
 
 #include "tilewright/numeric/float8.h"
 

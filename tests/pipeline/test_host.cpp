@@ -3,7 +3,6 @@
 
 #include <array>
 #include <string>
-#include <vector>
 
 #include "tests/pipeline/descriptors.h"
 #include "tilewright/blas.h"

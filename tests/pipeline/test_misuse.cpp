@@ -1,5 +1,4 @@
 // Mistakes in the use of a pipeline, each reported by name, and the schedules under which right use is clean.
-#include <string>
 
 #include "tests/pipeline/run_case.h"
 #include "tests/pipeline/under_schedules.h"

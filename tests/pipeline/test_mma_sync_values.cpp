@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <vector>
 
 #include "tests/pipeline/mma_sync_case.h"
 #include "tests/pipeline/product_case.h"

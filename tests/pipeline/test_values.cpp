@@ -1,7 +1,6 @@
 // Arithmetic of the wgmma path on random data: FP8 equals the model of the tensor core bit for bit, the
 // others stay within the bounds of their accumulators; special values go where they belong.
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <vector>
 

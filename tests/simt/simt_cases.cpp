@@ -1,6 +1,5 @@
 #include "tests/simt/simt_cases.h"
 
-#include <algorithm>
 #include <array>
 #include <iterator>
 #include <limits>

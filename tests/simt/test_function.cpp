@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <functional>
-#include <vector>
 
 #include "tilewright/arch/launch.h"
 #include "tilewright/emulator/machine.h"

@@ -1,7 +1,5 @@
 #include "tests/tensor/tensor_cases.h"
 
-#include <algorithm>
-#include <iterator>
 #include <limits>
 
 #include "tests/kernels/text.h"

@@ -1,8 +1,6 @@
 // Memory and proxy fences (PTX `fence`).
 #pragma once
 
-#include <cstdint>
-
 #include "tilewright/config.h"
 #include "tilewright/tensor_map.h"
 #if defined(TILEWRIGHT_EMULATE)

@@ -19,8 +19,6 @@
 //   f64              a chain of fused multiply-adds in the order of k, starting from C
 #pragma once
 
-#include <cstdint>
-
 #include "tilewright/arch/mma_sync_traits.h"
 #include "tilewright/config.h"
 #if defined(TILEWRIGHT_EMULATE)

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "tilewright/arch/grid_dependency.h"
-#include "tilewright/arch/index.h"
 #include "tilewright/arch/shared.h"
 #include "tilewright/mainloop/repack_tiles.h"
 #include "tilewright/mainloop/simt_gemm_params.h"

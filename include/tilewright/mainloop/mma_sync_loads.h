@@ -8,7 +8,6 @@
 #include <type_traits>
 
 #include "tilewright/arch/cp_async.h"
-#include "tilewright/arch/index.h"
 #include "tilewright/arch/mbarrier.h"
 #include "tilewright/arch/shared.h"
 #include "tilewright/arch/tma.h"

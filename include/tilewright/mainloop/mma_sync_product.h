@@ -1,7 +1,6 @@
 // One step of K of a tile with mma.sync, operands in registers.
 #pragma once
 
-#include <cstdint>
 #include <type_traits>
 
 #include "tilewright/arch/convert.h"

@@ -6,7 +6,6 @@
 // A stage that other CTAs multicast into is released to every CTA that writes it.
 #pragma once
 
-#include "tilewright/arch/cluster.h"
 #include "tilewright/arch/fence.h"
 #include "tilewright/arch/index.h"
 #include "tilewright/arch/mbarrier.h"

@@ -10,7 +10,6 @@
 // operands.
 #pragma once
 
-#include "tilewright/arch/index.h"
 #include "tilewright/arch/math.h"
 #include "tilewright/arch/shared.h"
 #include "tilewright/config.h"

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 
-#include "tilewright/error.h"
 #include "tilewright/schedule/tile_schedule.h"
 #include "tilewright/tensor_map.h"
 

@@ -20,7 +20,6 @@
 #include <type_traits>
 
 #include "tilewright/arch/index.h"
-#include "tilewright/arch/math.h"
 #include "tilewright/arch/wgmma.h"
 #include "tilewright/mainloop/group_scales.h"
 #include "tilewright/mainloop/ring.h"

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "tilewright/arch/cluster.h"
 #include "tilewright/arch/index.h"
 #include "tilewright/arch/mbarrier.h"
 #include "tilewright/arch/tma.h"

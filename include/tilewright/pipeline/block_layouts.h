@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "tilewright/layout/block_tensor.h"
 #include "tilewright/mainloop/permuted_layout.h"

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "tilewright/arch/approximate.h"
 #include "tilewright/arch/atomics.h"

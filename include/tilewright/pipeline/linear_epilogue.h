@@ -11,7 +11,6 @@
 #include <type_traits>
 
 #include "tilewright/arch/convert.h"
-#include "tilewright/arch/index.h"
 #include "tilewright/arch/math.h"
 #include "tilewright/arch/wgmma.h"
 #include "tilewright/layout/tensor.h"

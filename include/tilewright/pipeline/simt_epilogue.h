@@ -2,7 +2,6 @@
 // then the caller's function, and the results stored.
 #pragma once
 
-#include "tilewright/arch/index.h"
 #include "tilewright/arch/math.h"
 #include "tilewright/mainloop/simt_f32.h"
 #include "tilewright/mainloop/simt_gemm_params.h"

@@ -4,12 +4,10 @@
 
 #include "tilewright/arch/grid_dependency.h"
 #include "tilewright/arch/index.h"
-#include "tilewright/arch/mbarrier.h"
 #include "tilewright/arch/named_barrier.h"
 #include "tilewright/arch/registers.h"
 #include "tilewright/arch/shared.h"
 #include "tilewright/arch/tma.h"
-#include "tilewright/arch/warp.h"
 #include "tilewright/mainloop/ring.h"
 #include "tilewright/mainloop/simt_loads.h"
 #include "tilewright/mainloop/simt_loop.h"

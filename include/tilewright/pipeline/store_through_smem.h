@@ -3,8 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
-#include <utility>
 
 #include "tilewright/arch/math.h"
 #include "tilewright/arch/wgmma.h"

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <utility>
 
 #include "tilewright/pipeline/descriptor.h"
 #include "tilewright/schedule/tile_schedule.h"

@@ -6,7 +6,7 @@
 #include "tilewright/mainloop/mma_sync_plan.h"
 #include "tilewright/mainloop/simt_block_plan.h"
 #include "tilewright/mainloop/simt_tile_plan.h"
-#include "tilewright/mainloop/wgmma_tile_layout.h"
+#include "tilewright/mainloop/wgmma_tile_plan.h"
 #include "tilewright/numeric/block_format.h"
 #include "tilewright/pipeline/descriptor/description.h"
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 
+#include "tilewright/mainloop/wgmma_tile_layout.h"
 #include "tilewright/pipeline/descriptor/facts.h"
 
 namespace tilewright::blas {
