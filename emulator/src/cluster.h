@@ -100,7 +100,6 @@ class Cluster {
   void pass_barrier(Thread& thread, Ticks reached);
   /// An access of the thread, or its share of one of its warp, to shared memory.
   void charge_shared(Thread& thread, uint32_t bytes);
-  Ticks start_time() const { return start_time_; }
   /// When its last thread or operation ended.
   Ticks end_time() const { return end_time_; }
 

@@ -14,9 +14,6 @@ constexpr uint32_t kTensorRows = 128;        // of A and D in a CTA
 constexpr uint32_t kTensorScaleColumns = 4;  // of 128 rows
 
 constexpr bool is_block_scaled(Tcgen05Kind kind) { return kind >= Tcgen05Kind::mxf8f6f4; }
-constexpr bool is_packed_fp4(Tcgen05Kind kind) {
-  return kind == Tcgen05Kind::mxf4 || kind == Tcgen05Kind::mxf4nvf4;
-}
 /// Scales of a row that one instruction uses.
 constexpr int scales_of(Tcgen05Kind kind) {
   return kind == Tcgen05Kind::mxf8f6f4   ? 1

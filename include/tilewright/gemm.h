@@ -24,6 +24,7 @@
 
 namespace tilewright {
 
+/// Which elements of a matrix are neighbours in memory: those of a row, or those of a column.
 enum class Layout : uint8_t { row_major, column_major };
 
 /// One operand: a matrix of each batch, as the formula has it (A is m x k, B is k x n, C and D are m x n).
@@ -140,6 +141,8 @@ struct Problem {
   EpilogueOps epilogue{};
 };
 
+/// Which machine runs a plan. automatic: the current CUDA device, if this build has kernels for one and it is
+/// there, else the emulated machine.
 enum class Device : uint8_t { automatic, gpu, emulator };
 /// Which chip the emulated machine is. automatic: sm_100a for block-scaled problems, sm_90a for others.
 enum class Chip : uint8_t { automatic, sm_90a, sm_100a };

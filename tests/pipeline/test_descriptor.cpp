@@ -40,6 +40,7 @@ TEST(Descriptor, answers_for_every_operator) {
   static_assert(Written::max_threads_per_block == 256 && has_static_block_dim_v<Written>);
   static_assert(is_with_pipeline_v<Written> && is_input_streaming_enabled_v<Written>);
   static_assert(sm_of_v<Written> == 900 && sm_modifier_of_v<Written> == arch_specific);
+  static_assert(required_mantissa_bits_of_v<decltype(Written() + RequiredMantissaBits<21>())> == 21);
   static_assert(Written::a_shape.rows == 128 && Written::a_shape.columns == 64);
   static_assert(Written::b_shape.rows == 64 && Written::b_shape.columns == 256);
   static_assert(Written::c_shape.rows == 128 && Written::c_shape.columns == 256);
@@ -57,6 +58,7 @@ TEST(Descriptor, has_defaults) {
   static_assert(Short::max_threads_per_block == 128 && sm_modifier_of_v<Short> == generic);
   static_assert(!is_with_pipeline_v<Short> && !is_input_streaming_enabled_v<Short>);
   static_assert(!has_blocks_per_cluster_v<Short>);
+  static_assert(required_mantissa_bits_of_v<Short> == 0);
 }
 
 TEST(Descriptor, uses_a_cluster_only_with_a_pipeline_and_more_than_one_block) {

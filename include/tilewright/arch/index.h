@@ -13,8 +13,8 @@ namespace tilewright {
 inline namespace TILEWRIGHT_MODE {
 namespace arch {
 
-inline constexpr uint32_t warp_size = 32;
-inline constexpr uint32_t warpgroup_size = 128;
+inline constexpr uint32_t warp_size = 32;        // threads
+inline constexpr uint32_t warpgroup_size = 128;  // threads
 
 #if defined(TILEWRIGHT_EMULATE)
 

@@ -77,8 +77,7 @@ template <BlockFormat kFormat, class Source>
 TILEWRIGHT_GLOBAL void TILEWRIGHT_LAUNCH_BOUNDS(quantise_block_threads)
     block_scaled_quantise(const TILEWRIGHT_GRID_CONSTANT QuantiseKernelParams params) {
   const int64_t step = int64_t{arch::grid_dim().x} * quantise_block_threads;
-  const int64_t all = scale_bytes<ScaleLayout::packed>(
-      {params.rows, params.padded_k / BlockTraits<kFormat>::vector, params.batches});
+  const int64_t all = quantise_threads<kFormat>(params);
   for (int64_t i = int64_t{arch::block_index().x} * quantise_block_threads + arch::thread_index().x; i < all;
        i += step) {
     detail::quantise_block<kFormat, Source>(params, i);

@@ -181,7 +181,6 @@ TILEWRIGHT_HOST_DEVICE constexpr auto transpose_view(const LayoutView<T, Layout>
 template <class View, class F>
 class MappedView {
  public:
-  using view_type = View;
   using value_type = std::remove_cvref_t<decltype(std::declval<const F&>()(
       std::declval<const typename View::value_type&>()))>;
   static constexpr int tile_rows = View::tile_rows, tile_columns = View::tile_columns;

@@ -22,8 +22,10 @@
 
 namespace tilewright {
 
+/// The layouts that stand at the top of this file.
 enum class ScaleLayout : uint8_t { linear, packed };
 
+/// A block of the packed layout.
 inline constexpr int64_t scale_block_rows = 128;
 inline constexpr int64_t scale_block_columns = 4;
 inline constexpr int64_t scale_block_bytes = scale_block_rows * scale_block_columns;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "tilewright/config.h"
 #include "tilewright/layout/scale_factors.h"
 #include "tilewright/numeric/block_format.h"
 
@@ -23,7 +24,7 @@ struct QuantiseKernelParams {
 
 /// Threads that the kernel works with: one for each scale, padding included.
 template <BlockFormat kFormat>
-constexpr int64_t quantise_threads(const QuantiseKernelParams& p) {
+TILEWRIGHT_HOST_DEVICE constexpr int64_t quantise_threads(const QuantiseKernelParams& p) {
   return scale_bytes<ScaleLayout::packed>({p.rows, p.padded_k / BlockTraits<kFormat>::vector, p.batches});
 }
 

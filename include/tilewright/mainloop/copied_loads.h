@@ -36,7 +36,7 @@ struct CopiedOperand {
 /// filled with zeros, as TMA does.
 template <class Config>
 struct CopiedLoads {
-  static constexpr uint32_t kThreads = 128;  // that arrive on a full barrier
+  static constexpr uint32_t kThreads = arch::warpgroup_size;  // that arrive on a full barrier
   static_assert(Config::kLayoutA.width == 128 && Config::kLayoutB.width == 128 &&
                     Config::kLayoutA.slabs == 1 && Config::kLayoutB.slabs == 1,
                 "K tiles of 128 bytes");

@@ -142,7 +142,8 @@ struct ScaleSlots {
   /// Consumer, while it owns the stage.
   TILEWRIGHT_DEVICE void read(uint32_t stage, Held& held) const {
     const uint32_t thread = arch::thread_index().x;  // warp_index() would be a shuffle in each K tile
-    const uint32_t row = Config::part_row(thread / 128, 0) + thread % 128 / 32 * 16 + thread % 32 / 4;
+    const uint32_t group = thread / arch::warpgroup_size, warp = thread % arch::warpgroup_size / 32;
+    const uint32_t row = Config::part_row(group, 0) + warp * 16 + thread % 32 / 4;
     const uint32_t slot = slots + stage * kSlotBytes;
     TILEWRIGHT_UNROLL
     for (uint32_t i = 0; i < 2 * kRowParts; ++i)

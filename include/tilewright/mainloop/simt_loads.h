@@ -4,7 +4,6 @@
 #include "tilewright/arch/cp_async.h"
 #include "tilewright/arch/index.h"
 #include "tilewright/arch/mbarrier.h"
-#include "tilewright/arch/shared.h"
 #include "tilewright/arch/tma.h"
 #include "tilewright/arch/wgmma.h"
 #include "tilewright/mainloop/ring.h"
@@ -162,7 +161,7 @@ struct SimtLoads {
   static constexpr bool kGatherB = Config::kLoadB == kernels::SimtLoad::gather;
   static constexpr bool kGathers = kGatherA || kGatherB;
   /// Threads of the producer warpgroup at work, and those that arrive on a full barrier.
-  static constexpr uint32_t kThreads = kGathers ? 128 : 1;
+  static constexpr uint32_t kThreads = kGathers ? arch::warpgroup_size : 1;
   static constexpr uint32_t kBulkBytes =
       4 * kTileK * ((kGatherA ? 0 : Config::kTileM) + (kGatherB ? 0 : Config::kTileN));
 

@@ -131,6 +131,7 @@ struct LargestTile : RepackTile<SplitOperand> {
   }
 };
 
+/// A tile in one or two (Parts) numbers of type Part for each element, laid out in K tiles of TileK.
 template <class Part, uint32_t TileK, uint32_t Parts>
 struct SplitTile : RepackTile<SplitOperand> {
   TILEWRIGHT_DEVICE void write(uint32_t thread) const {

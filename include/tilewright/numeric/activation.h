@@ -21,8 +21,8 @@ constexpr const char* name_of(Activation activation) {
   return activation == Activation::relu ? "relu" : activation == Activation::gelu ? "gelu" : "none";
 }
 
-/// The exponent of gelu_by_exp2 is x (gelu_linear + gelu_cubic x^2) = -2 log2(e) sqrt(2 / pi) (x + 0.044715
-/// x^3).
+/// gelu(x) = x / (1 + 2^exponent) with the exponent x (gelu_linear + gelu_cubic x^2)
+/// = -2 log2(e) sqrt(2 / pi) (x + 0.044715 x^3).
 inline constexpr double gelu_linear = -2.302208198144325;
 inline constexpr double gelu_cubic = gelu_linear * 0.044715;
 

@@ -42,18 +42,6 @@ class Fragment {
   T values_[Count];
 };
 
-namespace impl {
-
-template <class T>
-struct IsFragment : std::false_type {};
-template <class T, int Count>
-struct IsFragment<Fragment<T, Count>> : std::true_type {};
-
-}  // namespace impl
-
-template <class T>
-concept AnyFragment = impl::IsFragment<std::remove_cvref_t<T>>::value;
-
 /// An uninitialised fragment of the same size: of T, or of the same type without one.
 template <class T = void, class U, int Count>
 TILEWRIGHT_DEVICE auto make_fragment_like(const Fragment<U, Count>&) {

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 #include "tilewright/arch/grid_dependency.h"
+#include "tilewright/arch/index.h"
 #include "tilewright/config.h"
 #include "tilewright/pipeline/descriptor.h"
 #include "tilewright/pipeline/path_plan.h"
@@ -62,7 +62,7 @@ class DevicePipeline {
   /// The tile of one block.
   static constexpr Shape<D::size_operator::m, D::size_operator::n> block_shape{};
   /// Threads to launch: those that compute, and the warpgroup that brings operands.
-  static constexpr uint32_t max_threads_per_block = D::max_threads_per_block + 128;
+  static constexpr uint32_t max_threads_per_block = D::max_threads_per_block + arch::warpgroup_size;
 
   static_assert(
       Config::kPlan.live_registers <=

@@ -352,6 +352,7 @@ auto suggest_pipeline(const A& a, const B& b, const B2& b2, const Stream&... str
     return impl::make_checked<Depth, D, Tag>(a, b, b2, stream...);
   }
 }
+/// The same with as many stages as fit in shared memory.
 template <AnyDescription D, class Tag = internal_accumulator, class A, class B, detail::AnyOperand B2,
           class... Stream>
 auto suggest_pipeline(const A& a, const B& b, const B2& b2, const Stream&... stream) {
@@ -368,6 +369,7 @@ auto suggest_pipeline(const A& a, const B& b, const ScalesA& a_scales, const Sca
     return impl::make_checked<Depth, D, Tag>(a, b, a_scales, b_scales, stream...);
   }
 }
+/// The same with as many stages as fit in shared memory.
 template <AnyDescription D, class Tag = internal_accumulator, class A, class B,
           detail::AnyPackedScales ScalesA, detail::AnyPackedScales ScalesB, class... Stream>
 auto suggest_pipeline(const A& a, const B& b, const ScalesA& a_scales, const ScalesB& b_scales,

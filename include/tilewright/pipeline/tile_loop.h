@@ -17,7 +17,6 @@
 
 #include <cstdint>
 
-#include "tilewright/arch/cluster.h"
 #include "tilewright/arch/index.h"
 #include "tilewright/arch/tma.h"
 #include "tilewright/arch/warp.h"
@@ -54,7 +53,7 @@ struct WgmmaTileLoop {
 
   template <class Params>
   TILEWRIGHT_DEVICE static uint32_t full_arrivals(const Params& p) {
-    const uint32_t loads = Config::kCopies ? 128 : 1;
+    const uint32_t loads = Config::kCopies ? arch::warpgroup_size : 1;
     return loads + (has_scales(p) ? 1 : 0);
   }
   /// Of every block that reads what this one writes.

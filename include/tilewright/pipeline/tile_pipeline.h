@@ -10,7 +10,6 @@
 #include <type_traits>
 
 #include "tilewright/arch/cluster.h"
-#include "tilewright/arch/fence.h"
 #include "tilewright/arch/index.h"
 #include "tilewright/arch/named_barrier.h"
 #include "tilewright/arch/registers.h"
@@ -20,6 +19,7 @@
 #include "tilewright/mainloop/ring.h"
 #include "tilewright/mainloop/wgmma_tile.h"
 #include "tilewright/pipeline/accumulator.h"
+#include "tilewright/pipeline/descriptor.h"
 #include "tilewright/pipeline/misuse.h"
 #include "tilewright/pipeline/store_shadow.h"
 #include "tilewright/pipeline/tile_loop.h"
@@ -173,11 +173,11 @@ class TilePipeline {
   friend class DevicePipeline;
   static constexpr uint32_t kComputeThreads = static_cast<uint32_t>(Config::kShape.threads);
   using ComputeBarrier = arch::NamedBarrier<1, kComputeThreads>;
-  using ProducerBarrier = arch::NamedBarrier<2, 128>;
+  using ProducerBarrier = arch::NamedBarrier<2, arch::warpgroup_size>;
   // What the threads have at entry, under launch bounds, is enough for most tiles.
   static constexpr bool kReallocate =
       Handle::has_internal_accumulator && Config::kPlan.live_registers > Config::kPlan.shared_register_limit;
-  static constexpr bool kReallocateInRun = Config::kReallocates && kComputeThreads > 128;
+  static constexpr bool kReallocateInRun = Config::kReallocates && kComputeThreads > arch::warpgroup_size;
   static constexpr uint32_t kComputeRegisters = kComputeThreads == 256 ? 240 : 112;
   static constexpr uint32_t kProducerRegisters = 24;
 

@@ -194,7 +194,7 @@ struct EnableInputStreaming : detail::Operator<detail::OperatorKind::input_strea
 /// cp.async where lines begin at multiples of 4 bytes, else through registers.
 struct CopiedInput : detail::Operator<detail::OperatorKind::copied_input> {};
 
-/// The architecture to run on, as compute capability times 10 times 10 (900 is sm_90).
+/// The architecture to run on, as 100 times the compute capability (900 is sm_90).
 template <int Architecture, sm_modifier Modifier = generic>
 struct SM : detail::Operator<detail::OperatorKind::sm> {
   static_assert(Architecture >= 700 && Architecture <= 1300 && Architecture % 10 == 0,

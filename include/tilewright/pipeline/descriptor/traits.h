@@ -11,7 +11,7 @@ using Plain = std::remove_cvref_t<D>;
 
 }  // namespace detail
 
-/// Whether T is a descriptor, and whether it has all that a pipeline needs.
+/// Whether T is a descriptor, and whether it has all that a pipeline needs: Size, Precision and SM.
 template <class T>
 inline constexpr bool is_blas_v = AnyDescription<T>;
 template <AnyDescription D>
@@ -29,6 +29,7 @@ inline constexpr bool is_complete_blas_execution_v = false;
 template <AnyDescription D>
 inline constexpr bool is_complete_blas_execution_v<D> = is_blas_execution_v<D>&& is_complete_blas_v<D>;
 
+/// Extents of the tile, in elements.
 template <AnyDescription D>
 struct size_of {
   static constexpr int m = facts_of_v<D>.m, n = facts_of_v<D>.n, k = facts_of_v<D>.k;
@@ -44,11 +45,14 @@ inline constexpr unsigned size_of_v_k = static_cast<unsigned>(facts_of_v<D>.k);
 template <AnyDescription D>
 using precision_of = typename detail::Plain<D>::precision_operator;
 
+/// What Type and Function name; without them, real and MM.
 template <AnyDescription D>
 inline constexpr type type_of_v = detail::Plain<D>::type_operator::value;
 template <AnyDescription D>
 inline constexpr function function_of_v = detail::Plain<D>::function_operator::value;
 
+/// arrangement_of<D>::a, b, c: the order of elements of A, B and C in memory; without Arrangement, row_major,
+/// col_major and row_major.
 template <AnyDescription D>
 using arrangement_of = typename detail::Plain<D>::arrangement_operator;
 template <AnyDescription D>
@@ -106,17 +110,22 @@ struct alignment_of {
   static constexpr int a = alignment_of_v_a<D>, b = alignment_of_v_b<D>, c = alignment_of_v_c<D>;
 };
 
+/// The threads that compute (a pipeline may launch more): those of BlockDim; without it, 128.
 template <AnyDescription D>
 inline constexpr Extent3 block_dim_of_v = detail::Plain<D>::block_dim;
+/// Whether the operator StaticBlockDim is there.
 template <AnyDescription D>
 inline constexpr bool has_static_block_dim_v =
     detail::Plain<D>::template has<detail::OperatorKind::static_block_dim>;
+/// Products that a block computes at once, without a pipeline; without BatchesPerBlock, 1.
 template <AnyDescription D>
 inline constexpr unsigned batches_per_block_of_v = detail::Plain<D>::batches_per_block;
+/// Whether the operators WithPipeline and EnableInputStreaming are there.
 template <AnyDescription D>
 inline constexpr bool is_with_pipeline_v = facts_of_v<D>.with_pipeline;
 template <AnyDescription D>
 inline constexpr bool is_input_streaming_enabled_v = facts_of_v<D>.input_streaming;
+/// The architecture that SM names, as 100 times the compute capability (900 is sm_90), and its modifier.
 template <AnyDescription D>
 inline constexpr unsigned sm_of_v = static_cast<unsigned>(facts_of_v<D>.sm);
 template <AnyDescription D>
@@ -125,6 +134,7 @@ inline constexpr sm_modifier sm_modifier_of_v = facts_of_v<D>.modifier;
 /// MMAs between promotions; 0: the tensor core's accumulator all along K.
 template <AnyDescription D>
 inline constexpr int promotion_interval_of_v = facts_of_v<D>.interval;
+/// Bits of RequiredMantissaBits; without it, 0.
 template <AnyDescription D>
 inline constexpr int required_mantissa_bits_of_v = facts_of_v<D>.mantissa_bits;
 
