@@ -22,7 +22,7 @@ struct PlantedFault {
   int64_t k_tiles = 1;
   bool overlap = true;
   bool launch_control = false;
-  uint64_t answers = 0;  // so many tiles that launch control hands out for the fault to matter
+  uint32_t tiles = 0;  // that one cluster must get from launch control for the fault to matter
 };
 
 inline std::ostream& operator<<(std::ostream& out, const PlantedFault& row) { return out << row.name; }

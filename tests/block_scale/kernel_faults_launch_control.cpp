@@ -7,10 +7,10 @@ using enum emulator::ReportKind;
 std::vector<PlantedFault> faults_of_launch_control() {
   constexpr const char *kKnown = "next tile known", *kRead = "next tile read";
   constexpr const char* kAnswer = "next tile";
-  constexpr uint64_t kRound = schedule::launch_answer_slots;  // then a slot is used again
+  constexpr uint32_t kRound = schedule::launch_answer_slots + 1;  // the last one asks into the first slot
   std::vector<PlantedFault> all;
-  const auto add_row = [&](const char* name, FaultSpec fault, faults::Symptom symptom, uint64_t answers = 0) {
-    all.push_back({name, std::move(fault), std::move(symptom), 1, true, true, answers});
+  const auto add_row = [&](const char* name, FaultSpec fault, faults::Symptom symptom, uint32_t tiles = 0) {
+    all.push_back({name, std::move(fault), std::move(symptom), 1, true, true, tiles});
   };
   add_row("clc_load_does_not_wait_for_the_answer", skip(Op::mbarrier_wait, kKnown, kLoad),
           reports(uninitialised_read, read_before_ready).at(kAnswer).by(kLoad));
