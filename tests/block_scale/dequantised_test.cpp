@@ -8,6 +8,7 @@
 #include "src/block_scale_reference.h"
 #include "src/gemm_plan.h"
 #include "tests/block_scale/dequantised_case.h"
+#include "tests/kernels/checks.h"
 #include "tests/kernels/emulated_machine.h"
 
 namespace tilewright::testing {
@@ -16,13 +17,11 @@ namespace {
 constexpr BlockFormat kFormats[] = {BlockFormat::mxfp8, BlockFormat::mxfp4, BlockFormat::nvfp4};
 constexpr int kShards = 4;
 
-class DequantisedShard : public ::testing::TestWithParam<int> {
+class DequantisedShard : public Shard {
  protected:
   static void run(const char* group, const std::vector<DequantisedCase>& all) {
-    std::vector<DequantisedCase> mine;
-    for (size_t i = static_cast<size_t>(GetParam()); i < all.size(); i += kShards) mine.push_back(all[i]);
     EmulatedMachine machine;
-    expect_dequantised_pass(group, mine, machine);
+    expect_dequantised_pass(group, share_of(all, kShards), machine);
   }
 };
 TEST_P(DequantisedShard, problems_are_right) { run("dequantised", dequantised_cases()); }

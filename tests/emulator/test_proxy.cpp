@@ -10,6 +10,18 @@ namespace {
 constexpr uint32_t kBar = kSharedBase, kData = kSharedBase + 1024;
 constexpr uint32_t kBytes = 512;
 
+/// kBytes of words as lines of 16, one box.
+Expected<TensorMap> map_of(uint32_t* words) {
+  TensorMapSpec spec;
+  spec.base = words;
+  spec.type = TmaType::u32;
+  spec.rank = 2;
+  spec.extent = {16, kBytes / 64};
+  spec.strides = {64};
+  spec.box = {16, kBytes / 64};
+  return encode_for_emulator(spec);
+}
+
 /// Every thread stores zeros where an asynchronous copy writes later: `copy(data, barrier)`, called by thread
 /// 0, brings kBytes bytes of value(i) for word i.
 template <class Copy>
@@ -96,14 +108,7 @@ TEST_F(Proxy, bulk_copy_to_a_peer_over_its_ordinary_stores) {
 }
 
 TEST_F(Proxy, tma_load_over_ordinary_stores) {
-  TensorMapSpec spec;
-  spec.base = words_;
-  spec.type = TmaType::u32;
-  spec.rank = 2;
-  spec.extent = {16, kBytes / 64};
-  spec.strides = {64};
-  spec.box = {16, kBytes / 64};
-  const Expected<TensorMap> map = encode_for_emulator(spec);
+  const Expected<TensorMap> map = map_of(words_);
   ASSERT_TRUE(map.has_value()) << map.error().message;
   const TensorMap* to = &*map;
   const auto copy = [to](uint32_t data, uint32_t bar) {
@@ -214,14 +219,7 @@ TEST_F(Proxy, a_fence_counts_for_the_writes_before_it) {
 TEST_F(Proxy, stores_to_global_memory_over_ordinary_ones) {
   TILEWRIGHT_NEEDS_ACCESSES();
   auto* out = static_cast<uint32_t*>(machine_.allocate_global(kBytes, {.name = "out"}));
-  TensorMapSpec spec;
-  spec.base = out;
-  spec.type = TmaType::u32;
-  spec.rank = 2;
-  spec.extent = {16, kBytes / 64};
-  spec.strides = {64};
-  spec.box = {16, kBytes / 64};
-  const Expected<TensorMap> map = encode_for_emulator(spec);
+  const Expected<TensorMap> map = map_of(out);
   ASSERT_TRUE(map.has_value()) << map.error().message;
   const TensorMap* to = &*map;
   const auto kernel = [=](bool tensor) {

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <optional>
 #include <string>
@@ -17,12 +16,12 @@ namespace {
 /// Processes that share the covering array.
 constexpr int kShards = 4;
 
-class FusedShard : public ::testing::TestWithParam<int> {
+class FusedShard : public Shard {
  protected:
-  /// Every kShards-th case.
-  static void run(std::vector<GemmCase> cases) {
+  static void run(const std::vector<GemmCase>& all) {
     EmulatedMachine machine;
-    for (size_t i = static_cast<size_t>(GetParam()); i < cases.size(); i += kShards) {
+    std::vector<GemmCase> cases = share_of(all, kShards);
+    for (size_t i = 0; i < cases.size(); ++i) {
       if (i % 3 != 0) cases[i].runs = 1;
       const CaseResult result = expect_passes(cases[i], machine);
       EXPECT_TRUE(result.info.kernel.starts_with("fused_")) << result.info.kernel;
@@ -105,8 +104,7 @@ TEST(FusedCases, amax_of_an_empty_output_is_zero) {
   }
 }
 
-// Several tiles for a CTA, with rings that wrap: amax is that of all of them. Of tiles of two warpgroups the
-// second one waits for the first, once.
+// Several tiles for a CTA, with rings that wrap: amax is that of all of them.
 class FusedTiles : public ::testing::TestWithParam<int> {};
 
 TEST_P(FusedTiles, amax_is_kept_over_all_tiles_of_a_cta) {

@@ -1,7 +1,6 @@
 // The same cases on the current GPU, and its results beside those of the emulated machine.
 #include <cmath>
 #include <cstdio>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -16,12 +15,7 @@ namespace {
 class FusedGpu : public GpuTest {};
 
 std::vector<GemmCase> all_cases() {
-  std::vector<GemmCase> all;
-  for (const auto& list : {fused_covering_cases, fused_edge_cases, fused_value_cases}) {
-    std::vector<GemmCase> cases = list();
-    std::move(cases.begin(), cases.end(), std::back_inserter(all));
-  }
-  return all;
+  return cases_of({fused_covering_cases, fused_edge_cases, fused_value_cases});
 }
 
 TEST_F(FusedGpu, passes_the_cases_of_the_emulated_machine) { run_on_gpu("fused cases", all_cases()); }

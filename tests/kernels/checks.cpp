@@ -2,12 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
-#include "tests/kernels/text.h"
 #include "tilewright/numeric/element.h"
 
 namespace tilewright::testing {
+
+std::vector<GemmCase> cases_of(std::initializer_list<std::vector<GemmCase> (*)()> lists) {
+  std::vector<GemmCase> all;
+  for (const auto list : lists) {
+    std::vector<GemmCase> cases = list();
+    std::move(cases.begin(), cases.end(), std::back_inserter(all));
+  }
+  return all;
+}
 
 GemmCase make_case(const char* name, int64_t m, int64_t n, int64_t k, DType d) {
   GemmCase c;

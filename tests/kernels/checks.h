@@ -1,8 +1,12 @@
 // Cases with an answer known in advance, for any machine.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <initializer_list>
 #include <ostream>
 #include <span>
+#include <vector>
 
 #include "tests/kernels/gemm_case.h"
 
@@ -20,6 +24,23 @@ std::span<const Check> value_checks();   // special values, conversions, factors
 std::span<const Check> shape_checks();   // extents, layouts, strides, addresses
 std::span<const Check> scale_checks();   // of rows and columns, and of blocks
 std::span<const Check> option_checks();  // accumulation, ring, multiprocessors, scalars
+
+// ---- for lists of cases
+
+/// The cases of several lists.
+std::vector<GemmCase> cases_of(std::initializer_list<std::vector<GemmCase> (*)()> lists);
+
+/// One of several processes that share a list of cases.
+class Shard : public ::testing::TestWithParam<int> {
+ protected:
+  template <class Case>
+  static std::vector<Case> share_of(const std::vector<Case>& cases, int shards) {
+    std::vector<Case> share;
+    for (auto i = static_cast<size_t>(GetParam()); i < cases.size(); i += static_cast<size_t>(shards))
+      share.push_back(cases[i]);
+    return share;
+  }
+};
 
 // ---- for writing checks
 

@@ -15,30 +15,29 @@
 namespace tilewright::testing {
 namespace {
 
-/// One of several processes that share a list of cases.
-class Shard : public ::testing::TestWithParam<int> {
+class KernelShard : public Shard {
  protected:
-  void run(std::vector<GemmCase> cases, int shards) {
+  static void run(const std::vector<GemmCase>& cases, int shards) {
     EmulatedMachine machine;
-    for (size_t i = static_cast<size_t>(GetParam()); i < cases.size(); i += static_cast<size_t>(shards)) {
-      cases[i].runs = 1;  // the machine is deterministic, and its schedules have a test of their own
-      expect_passes(cases[i], machine);
+    for (GemmCase& c : share_of(cases, shards)) {
+      c.runs = 1;  // the machine is deterministic, and its schedules have a test of their own
+      expect_passes(c, machine);
     }
   }
 };
 
 constexpr int kCoveringShards = 8, kProductShards = 4, kRandomShards = 4;
 
-using Covering = Shard;
+using Covering = KernelShard;
 TEST_P(Covering, all_pairs_of_options_meet) { run(covering_cases(Device::emulator), kCoveringShards); }
 INSTANTIATE_TEST_SUITE_P(Kernels, Covering, ::testing::Range(0, kCoveringShards));
 
-using Products = Shard;
+using Products = KernelShard;
 TEST_P(Products, values_on_a_small_tile) { run(value_product(Device::emulator, false), kProductShards); }
 TEST_P(Products, orders_on_a_small_tile) { run(order_product(Device::emulator), kProductShards); }
 INSTANTIATE_TEST_SUITE_P(Kernels, Products, ::testing::Range(0, kProductShards));
 
-using RandomProblems = Shard;
+using RandomProblems = KernelShard;
 TEST_P(RandomProblems, are_computed_whatever_their_extents) {
   run(random_cases(Device::emulator, 1, 200), kRandomShards);
 }

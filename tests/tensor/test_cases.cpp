@@ -14,17 +14,17 @@ namespace {
 /// Processes that share the covering array.
 constexpr int kShards = 6;
 
-class TensorShard : public ::testing::TestWithParam<int> {
+class TensorShard : public Shard {
  protected:
-  /// Every kShards-th case, once.
-  void run(std::vector<GemmCase> cases) {
+  /// Each case once.
+  static void run(const std::vector<GemmCase>& cases) {
     EmulatedMachine machine;
-    for (size_t i = static_cast<size_t>(GetParam()); i < cases.size(); i += kShards) {
-      cases[i].runs = 1;
-      const CaseResult result = expect_passes(cases[i], machine);
+    for (GemmCase& c : share_of(cases, kShards)) {
+      c.runs = 1;
+      const CaseResult result = expect_passes(c, machine);
       // Without a product the order of A and B decides nothing.
-      const bool named = cases[i].name.find(result.info.kernel) != std::string::npos;
-      EXPECT_TRUE(named || cases[i].problem.alpha == 0) << cases[i].name << " ran " << result.info.kernel;
+      const bool named = c.name.find(result.info.kernel) != std::string::npos;
+      EXPECT_TRUE(named || c.problem.alpha == 0) << c.name << " ran " << result.info.kernel;
       EXPECT_EQ(result.info.path, result.info.kernel.starts_with("mma_sync") ? "mma_sync"
                                   : result.info.kernel.starts_with("simt")   ? "simt"
                                                                              : "wgmma");
@@ -38,8 +38,8 @@ TEST_P(TensorShard, every_kernel_is_planned_and_right) { run(tensor_kernel_cases
 
 TEST_P(TensorShard, sizes_around_the_edges) {
   EmulatedMachine machine;
-  std::vector<GemmCase> cases = tensor_edge_cases();
-  for (size_t i = static_cast<size_t>(GetParam()); i < cases.size(); i += kShards) {
+  std::vector<GemmCase> cases = share_of(tensor_edge_cases(), kShards);
+  for (size_t i = 0; i < cases.size(); ++i) {
     cases[i].runs = i % 5 == 0 ? 2 : 1;
     expect_passes(cases[i], machine);
   }

@@ -1,6 +1,5 @@
 // The same cases on the current GPU, and its bits beside those of the emulated machine.
 #include <cstdio>
-#include <iterator>
 #include <vector>
 
 #include "tests/gpu/gpu_test.h"
@@ -14,13 +13,7 @@ namespace {
 class TensorGpu : public GpuTest {};
 
 std::vector<GemmCase> all_cases() {
-  std::vector<GemmCase> all;
-  for (const auto& list :
-       {tensor_covering_cases, tensor_kernel_cases, tensor_edge_cases, tensor_value_cases}) {
-    std::vector<GemmCase> cases = list();
-    std::move(cases.begin(), cases.end(), std::back_inserter(all));
-  }
-  return all;
+  return cases_of({tensor_covering_cases, tensor_kernel_cases, tensor_edge_cases, tensor_value_cases});
 }
 
 // Each passes only with the bits of the model that the emulated machine is checked against too.
