@@ -15,7 +15,7 @@ constexpr uint64_t kAlignment = 16;  // of the base address and of every stride,
 
 std::string dimension_text(int dimension) { return "dimension " + std::to_string(dimension); }
 
-uint64_t box_row_bytes(const TensorMapSpec& spec) { return uint64_t{spec.box[0]} * size_of(spec.type); }
+uint64_t box_row_bytes(const TensorMapSpec& spec) { return uint64_t{spec.box[0]} * bytes_of(spec.type); }
 
 // ---- the rules: each says what is wrong, or nothing
 
@@ -93,7 +93,7 @@ Violation box_row_violation(const TensorMapSpec& spec) {
   if (bytes % kAlignment == 0) return std::nullopt;
   return "a row of the box is " + std::to_string(spec.box[0]) + " elements, " + std::to_string(bytes) +
          " bytes; the nearest legal value above is " +
-         std::to_string((bytes / kAlignment + 1) * kAlignment / size_of(spec.type)) + " elements";
+         std::to_string((bytes / kAlignment + 1) * kAlignment / bytes_of(spec.type)) + " elements";
 }
 
 Violation swizzle_violation(const TensorMapSpec& spec) {
@@ -102,7 +102,7 @@ Violation swizzle_violation(const TensorMapSpec& spec) {
   if (spec.swizzle == Swizzle::none || bytes <= width) return std::nullopt;
   return "a row of the box is " + std::to_string(spec.box[0]) + " elements, " + std::to_string(bytes) +
          " bytes, under a " + std::to_string(width) + "-byte swizzle; the nearest legal value is " +
-         std::to_string(width / size_of(spec.type)) + " elements";
+         std::to_string(width / bytes_of(spec.type)) + " elements";
 }
 
 // Rules of the driver for its type 16U4_ALIGN16B.

@@ -191,7 +191,7 @@ void store_async(uint32_t address, const void* value, uint32_t bytes, uint32_t b
 }
 
 void reduce_async(uint32_t address, const void* value, TmaType type, Reduction op, uint32_t bar) {
-  issue_store_async(Op::reduce_async, address, value, size_of(type), bar, Arithmetic{type, op});
+  issue_store_async(Op::reduce_async, address, value, bytes_of(type), bar, Arithmetic{type, op});
 }
 
 void check_cache_fraction(float fraction) {

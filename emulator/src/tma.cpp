@@ -27,10 +27,10 @@ struct BoxRow {
 // them.
 uint32_t stored_bytes(const TensorMapSpec& spec, const BoxRow& row) {
   const uint32_t whole = (row.end - row.begin + 15) / 16 * 16;
-  return std::min(whole, spec.box[0] * size_of(spec.type) - row.begin);
+  return std::min(whole, spec.box[0] * bytes_of(spec.type) - row.begin);
 }
 
-uint32_t row_bytes(const TensorMapSpec& spec) { return spec.box[0] * size_of(spec.type); }
+uint32_t row_bytes(const TensorMapSpec& spec) { return spec.box[0] * bytes_of(spec.type); }
 
 // Bytes in global memory of `bytes` bytes of a box.
 uint32_t global_bytes(const TensorMapSpec& spec, uint32_t bytes) {
@@ -38,7 +38,7 @@ uint32_t global_bytes(const TensorMapSpec& spec, uint32_t bytes) {
 }
 
 uint32_t box_bytes(const TensorMapSpec& spec) {
-  uint32_t bytes = size_of(spec.type);
+  uint32_t bytes = bytes_of(spec.type);
   for (int d = 0; d < spec.rank; ++d) bytes *= spec.box[static_cast<size_t>(d)];
   return bytes;
 }
@@ -46,7 +46,7 @@ uint32_t box_bytes(const TensorMapSpec& spec) {
 template <class F>
 void for_each_row(const TensorMapSpec& spec, const std::array<int32_t, 5>& coords, F&& f) {
   const auto rank = static_cast<size_t>(spec.rank);
-  const uint32_t element = size_of(spec.type), bytes = row_bytes(spec);
+  const uint32_t element = bytes_of(spec.type), bytes = row_bytes(spec);
   const int64_t x = coords[0];
   const int64_t low = std::clamp<int64_t>(-x, 0, spec.box[0]);
   const int64_t high = std::clamp<int64_t>(static_cast<int64_t>(spec.extent[0]) - x, low, spec.box[0]);

@@ -19,7 +19,7 @@ enum class Swizzle : uint8_t { none, b32, b64, b128 };
 enum class TmaType : uint8_t { u8, u16, u32, s32, u64, s64, f16, f32, f64, bf16, tf32, e2m1_padded };
 
 /// Bytes of an element in shared memory.
-constexpr uint32_t size_of(TmaType t) {
+constexpr uint32_t bytes_of(TmaType t) {
   switch (t) {
     case TmaType::u8:
     case TmaType::e2m1_padded:

@@ -96,7 +96,7 @@ Expected<TensorMap> encode_rows(void* base, TmaType type, uint32_t columns, uint
   spec.type = type;
   spec.rank = 2;
   spec.extent = {columns, rows};
-  spec.strides = {uint64_t{columns} * size_of(type)};
+  spec.strides = {uint64_t{columns} * bytes_of(type)};
   spec.box = {columns, rows};
   spec.swizzle = swizzle;
   return encode(spec);

@@ -177,7 +177,7 @@ class Pipeline : public Emulator, public testing::WithParamInterface<uint32_t> {
     spec.type = type;
     spec.rank = 2;
     spec.extent = {columns, rows};
-    spec.strides = {uint64_t{columns} * size_of(type)};
+    spec.strides = {uint64_t{columns} * bytes_of(type)};
     spec.box = {box_columns, box_rows};
     spec.swizzle = swizzle;
     const Expected<TensorMap> map = encode_for_emulator(spec);
