@@ -54,18 +54,22 @@ pipeline_status check_extents(const OperandView& v, const char* name) {
   return {};
 }
 
-// One stride: below the limit, a multiple of the alignment.
-pipeline_status check_stride(int64_t elements, const OperandRules& rules, const char* what) {
+// One stride: in bytes 0 or more, below the limit and a multiple of the alignment. least: of the legal values,
+// elements.
+pipeline_status check_stride(int64_t elements, int64_t least, const OperandRules& rules, const char* what) {
   const int size = rules.element_bytes();
-  if (elements < 0 || elements >= kStrideLimit / size) {
+  if (elements < 0 || elements >= kStrideLimit / size) {  // its bytes may not fit 64 bits
     return failure(Code::stride_out_of_range, rules.name, ": ", what, ' ', elements, " of ", size,
-                   " bytes; it must be 0 or more and below 2^40 bytes");
+                   " bytes each; it must be 0 or more and below 2^40 bytes: the nearest legal value is ",
+                   elements < 0 ? 0 : (kStrideLimit - rules.alignment) / size);
   }
   const int64_t bytes = elements * size;
   if (bytes % rules.alignment != 0) {
+    const int64_t above = round_up(bytes, rules.alignment), below = above - rules.alignment;
+    const bool down = bytes - below < above - bytes && below >= least * size;
     return failure(Code::alignment_unfulfilled, rules.name, ": ", what, ' ', elements, " (", bytes,
                    " bytes) is not a multiple of ", rules.alignment, " bytes; the nearest legal value is ",
-                   round_up(bytes, rules.alignment) / size);
+                   (down ? below : above) / size);
   }
   return {};
 }
@@ -94,9 +98,10 @@ pipeline_status check_operand(const OperandView& v, const OperandRules& rules) {
                    "; the nearest legal one is a multiple of ", rules.alignment);
   }
   if (s.other > 1) {
-    if (pipeline_status status = check_stride(s.ld, rules, "leading dimension"); !status) return status;
+    if (pipeline_status status = check_stride(s.ld, s.contiguous, rules, "leading dimension"); !status)
+      return status;
   }
-  if (v.batches > 1 && v.batch_stride != 0) return check_stride(v.batch_stride, rules, "batch stride");
+  if (v.batches > 1 && v.batch_stride != 0) return check_stride(v.batch_stride, 1, rules, "batch stride");
   return {};
 }
 

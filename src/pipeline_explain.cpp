@@ -1,4 +1,7 @@
 // The rule table of descriptors as text.
+#include <algorithm>
+#include <cstdlib>
+#include <initializer_list>
 #include <string>
 
 #include "tilewright/pipeline/descriptor/explain.h"
@@ -30,11 +33,18 @@ std::string arrangement_text(const Facts& f) {
 
 std::string threads_text(const Facts& f) { return std::to_string(f.threads) + " threads"; }
 
+std::string nearest_of(const char* what, int extent, std::initializer_list<int> legal) {
+  // Of two that are as near, the larger.
+  int nearest = *legal.begin();
+  for (const int value : legal) {
+    if (std::abs(value - extent) <= std::abs(nearest - extent)) nearest = value;
+  }
+  return std::string(what) + " = " + std::to_string(extent) + " (nearest: " + std::to_string(nearest) + ")";
+}
+
 std::string nearest_text(const char* what, int extent, int granularity) {
-  std::string text = std::string(what) + " = " + std::to_string(extent);
-  if (granularity == 0) return text;
-  const int above = (extent + granularity - 1) / granularity * granularity;
-  return text + " (nearest: " + std::to_string(above) + ")";
+  const int below = std::max(extent / granularity, 1) * granularity;
+  return nearest_of(what, extent, {below, (extent + granularity - 1) / granularity * granularity});
 }
 
 std::string registers_text(const Facts& f) {
@@ -88,9 +98,20 @@ std::string block_scale_text(const Facts& f) {
          precision_text(f);
 }
 
+std::string size_text(const Facts& f) {
+  if (!f.has_size) return "no Size";
+  return std::to_string(f.m) + " x " + std::to_string(f.n) + " x " + std::to_string(f.k);
+}
+
 std::string tile_text(const Facts& f) {
-  return std::to_string(f.m) + " x " + std::to_string(f.n) + " x " + std::to_string(f.k) +
-         " (nearest: 256 x 256 x " + std::to_string(f.scaled_tile_k()) + ")";
+  return size_text(f) + " (nearest: 256 x 256 x " + std::to_string(f.scaled_tile_k()) + ")";
+}
+
+// A tile whose rows are of 128 bytes.
+std::string rows_text(const Facts& f) {
+  const int bytes = f.k * f.stage_bytes_a();
+  if (bytes == 128) return size_text(f);
+  return size_text(f) + " (nearest K of 128 bytes: " + std::to_string(128 / f.stage_bytes_a()) + ")";
 }
 
 // What was found where the rule is broken.
@@ -112,7 +133,7 @@ std::string line_of(path p, path chosen, const Facts& f) {
   }
   std::string broken;
   for (int i = 0; i < detail::kRuleCount; ++i) {
-    const Rule& rule = pipeline_rules[static_cast<size_t>(i)];
+    const PathRule& rule = pipeline_rules[static_cast<size_t>(i)];
     if (rule.of != p || rule.holds(f)) continue;
     broken += std::string("\n  ") + rule.name + ": found " + found(i, f) + "; needed " + rule.needed;
   }
@@ -128,9 +149,8 @@ std::string explain(const Facts& f) {
   const bool impossible = f.required != path::none && first_broken_rule(f.required, f) >= 0;
   const path chosen = impossible ? path::none : detail::resolve(f);
   const std::string scales = f.is_scaled() ? " with a scale for " + std::to_string(f.scale_vector) : "";
-  std::string text = std::to_string(f.m) + " x " + std::to_string(f.n) + " x " + std::to_string(f.k) + ", " +
-                     precision_text(f) + scales + ", " + threads_text(f) + ", " + sm_text(f) + ": " +
-                     name_of(chosen) + "\n";
+  std::string text = size_text(f) + ", " + precision_text(f) + scales + ", " + threads_text(f) + ", " +
+                     sm_text(f) + ": " + name_of(chosen) + "\n";
   if (impossible) text += std::string("RequirePath<path::") + name_of(f.required) + "> cannot be had\n";
   for (int i = 0; i < path_count; ++i) text += line_of(static_cast<path>(i), chosen, f);
   return text;

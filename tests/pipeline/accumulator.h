@@ -369,6 +369,90 @@ TEST_F(PipelineAccumulator, integer_results_above_2_to_24_are_exact) {
   check_gemm<Int, 2, int32_t>({.m = 64, .n = 32, .k = 4096, .alpha = 3, .beta = -1}, 127);
 }
 
+// ---- axpby in the type that holds results and old values
+
+/// Into memory, or through register fragments.
+template <class Descriptor, bool InFragments, class Alpha, class Beta, class Out, class Handle>
+TILEWRIGHT_GLOBAL void TILEWRIGHT_LAUNCH_BOUNDS(Handle::max_threads_per_block)
+    factors_kernel(Alpha alpha, Beta beta, Out out, const TILEWRIGHT_GRID_CONSTANT Handle pipeline) {
+  TILEWRIGHT_SHARED(shared, Handle::buffer_alignment());
+  auto tile = pipeline.get_tile(shared, 0, 0);
+  tile.execute([&](auto& accumulator) {
+    const auto view = get_tile(out, Descriptor::c_shape, 0, 0);
+    if constexpr (InFragments) {
+      auto fragment = accumulator.make_partition_and_copy(view);
+      const auto results = accumulator.get_results();
+      static_assert(size(fragment) == size(results));
+      axpby(alpha, results, beta, fragment);
+      accumulator.partition_and_copy(fragment, view);
+    } else {
+      accumulator.axpby(alpha, beta, view);
+    }
+  });
+}
+
+/// expected(sum of the products, old value), of one 64 x 32 tile whose old values are old(column).
+template <class Descriptor, bool InFragments = false, class T, class Alpha, class Beta, class Expected>
+void check_factors(Alpha alpha, Beta beta, T (*old)(int64_t), Expected expected) {
+  using A = canonical_t<typename Descriptor::a_value_type>;
+  Matrix<A, row_major> a(64, 128, 1, 0, false, "A");
+  Matrix<A, col_major> b(128, 32, 1, 0, false, "B");
+  Matrix<T, row_major> c(64, 32, 1, 0, true, "C");
+  std::mt19937 random(4);
+  a.fill(random, -9, 9);
+  b.fill(random, -9, 9);
+  for (int64_t m = 0; m < 64; ++m) {
+    for (int64_t n = 0; n < 32; ++n) c.at(m, n, 0) = old(n);
+  }
+  const auto p = suggest_pipeline<2, Descriptor>(a.const_tensor(), b.const_tensor());
+  ASSERT_TRUE(p) << p.error().message;
+  using Made = std::decay_t<decltype(p->get_device_handle())>;
+  const auto out = get_batch(c.tensor(), 0);
+  run(factors_kernel<Descriptor, InFragments, Alpha, Beta, std::decay_t<decltype(out)>, Made>,
+      p->launch_config({1, 1, 1}), alpha, beta, out, p->get_device_handle());
+  for (int64_t m = 0; m < 64; ++m) {
+    for (int64_t n = 0; n < 32; ++n) {
+      int64_t sum = 0;
+      for (int64_t k = 0; k < 128; ++k)
+        sum += static_cast<int64_t>(value_of(a.at(m, k, 0)) * value_of(b.at(k, n, 0)));
+      ASSERT_EQ(c.at(m, n, 0), expected(sum, old(n))) << m << ", " << n << ": " << sum;
+    }
+  }
+}
+
+template <bool InFragments>
+void check_integer_factors() {
+  const auto add = [](int64_t sum, auto old) { return static_cast<decltype(old)>(sum) + old; };
+  const auto fractions = [](int64_t n) { return 0.5f + static_cast<float>(n); };
+  check_factors<Int, InFragments, float>(1, 1, fractions, add);
+  check_factors<Int, InFragments, double>(
+      1, 1, [](int64_t n) { return 1.0 / static_cast<double>(n + 3); }, add);
+  check_factors<Int, InFragments, int64_t>(
+      1, 1, [](int64_t n) { return (int64_t{1} << 40) + n; }, add);
+  check_factors<Int, InFragments, int64_t>(
+      int64_t{1} << 33, 0, [](int64_t n) { return n; },
+      [](int64_t sum, int64_t) { return sum * (int64_t{1} << 33); });
+  check_factors<Int, InFragments, int8_t>(
+      1, 100, [](int64_t n) { return static_cast<int8_t>(n - 16); },
+      [](int64_t sum, int8_t old) { return std::clamp<int64_t>(sum + 100 * old, -128, 127); });
+  check_factors<Int, InFragments, int32_t>(
+      0.25f, 1, [](int64_t n) { return (1 << 24) + static_cast<int>(n); },
+      [](int64_t sum, int32_t old) { return std::nearbyint(static_cast<double>(sum) / 4 + old); });
+}
+
+TEST_F(PipelineAccumulator, integer_factors_do_not_round_what_they_meet) { check_integer_factors<false>(); }
+TEST_F(PipelineAccumulator, nor_in_fragments) { check_integer_factors<true>(); }
+
+TEST_F(PipelineAccumulator, float_results_do_not_round_what_float_cannot_hold) {
+  using Float = Tile<bf16, bf16, float, 64, 32, 64>;
+  check_factors<Float, false, double>(
+      1.0f, 1.0f, [](int64_t n) { return static_cast<double>(n) + 0x1p-40; },
+      [](int64_t sum, double old) { return static_cast<double>(sum) + old; });
+  check_factors<Float, false, int32_t>(
+      1, 1.0f, [](int64_t n) { return (1 << 28) + static_cast<int>(n); },
+      [](int64_t sum, int32_t old) { return sum + old; });
+}
+
 }  // namespace
 }  // namespace pipeline_tests
 }  // namespace TILEWRIGHT_MODE

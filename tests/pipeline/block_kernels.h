@@ -590,6 +590,46 @@ TEST_F(BlockKernels, rows_of_tiles) {
   expect_padding_untouched(c);
 }
 
+// ---- integers
+
+template <class BLAS>
+TILEWRIGHT_GLOBAL void TILEWRIGHT_LAUNCH_BOUNDS(BLAS::max_threads_per_block)
+    integer_kernel(const int8_t* a, const int8_t* b, float* c, int32_t* hundredfold) {
+  TILEWRIGHT_SHARED(smem, 128);
+  auto [smem_a, smem_b] = slice_shared_memory_ab<BLAS>(smem);
+  auto tile_a = make_tensor(smem_a, BLAS::get_layout_smem_a());
+  auto tile_b = make_tensor(smem_b, BLAS::get_layout_smem_b());
+  copy<BLAS, 1>(make_tensor(a, BLAS::get_layout_gmem_a()), tile_a);
+  copy<BLAS, 1>(make_tensor(b, BLAS::get_layout_gmem_b()), tile_b);
+  copy_wait();
+  const auto half = [](float old) { return old / 2; };
+  BLAS().execute(3, tile_a, tile_b, 1, make_tensor(c, BLAS::get_layout_gmem_c()), identity{}, identity{},
+                 half, identity{});
+  if (threadIdx.x == 0) axpby(100, tile_a, 0, make_tensor(hundredfold, BLAS::get_layout_gmem_a()));
+}
+
+TEST_F(BlockKernels, integer_factors_do_not_round_what_they_meet) {
+  using BLAS =
+      decltype(Size<16, 8, 32>() + Precision<int8_t, int8_t, int32_t>() + BlockDim<32>() + SM<900>());
+  Filled<int8_t, row_major> a(16, 32, 1, false, "A");
+  Filled<int8_t, col_major> b(32, 8, 2, false, "B");
+  Matrix<float, row_major> c(16, 8, 1, 0, true, "C");
+  Matrix<int32_t, row_major> hundredfold(16, 32, 1, 0, true, "100 A");
+  for (int64_t i = 0; i < 16 * 8; ++i) c.at(i / 8, i % 8, 0) = 1 + static_cast<float>(i);
+  run(integer_kernel<BLAS>, one_block(32, get_shared_storage_size_ab<BLAS>()),
+      static_cast<const int8_t*>(a.data()), static_cast<const int8_t*>(b.data()), c.data(),
+      hundredfold.data());
+  for (int64_t r = 0; r < 16; ++r) {
+    for (int64_t j = 0; j < 8; ++j) {
+      const double sum = product([&](int64_t i) { return value_of(a.at(r, i, 0)); },
+                                 [&](int64_t i) { return value_of(b.at(i, j, 0)); }, 32);
+      ASSERT_EQ(c.at(r, j, 0), 3 * sum + static_cast<double>(1 + r * 8 + j) / 2) << r << ", " << j;
+    }
+    for (int64_t i = 0; i < 32; ++i)
+      ASSERT_EQ(hundredfold.at(r, i, 0), 100 * a.at(r, i, 0)) << r << ", " << i;
+  }
+}
+
 }  // namespace
 }  // namespace pipeline_tests
 }  // namespace TILEWRIGHT_MODE

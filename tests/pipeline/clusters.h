@@ -64,6 +64,12 @@ TEST_F(PipelineClusters, share_both) {
   check_cluster<Clustered<bf16, 2, 2, RequireMulticast>>(200, 130, 200);
 }
 TEST_F(PipelineClusters, of_eight) { check_cluster<Clustered<e4m3, 4, 2, RequireMulticast>>(256, 128, 128); }
+TEST_F(PipelineClusters, of_sixteen) {
+  check_cluster<Tile<e4m3, e4m3, float, 64, 128, 64, 128, BlocksPerCluster<16, 1>, RequireMulticast>>(
+      900, 128, 80);
+  check_cluster<Tile<bf16, bf16, float, 64, 32, 64, 128, BlocksPerCluster<4, 4>, RequireMulticast>>(200, 100,
+                                                                                                    80);
+}
 TEST_F(PipelineClusters, share_mn_major_operands) {
   check_cluster<Clustered<f16, 2, 2, Arrangement<col_major, row_major>, RequireMulticast>>(130, 136, 136);
 }
@@ -78,6 +84,20 @@ TEST_F(PipelineClusters, without_multicast_where_shares_are_not_whole_patterns) 
   using Half = Tile<bf16, bf16, float, 64, 8, 64, 128, BlocksPerCluster<2, 2>>;  // 4 rows of B a block
   static_assert(HandleFor<Half>::uses_multicast_a && !HandleFor<Half>::uses_multicast_b);
   check_cluster<Half>(128, 16, 128);
+}
+
+TEST_F(PipelineClusters, are_ignored_where_operands_are_not_multicast) {
+  using Pair =
+      decltype(WithPipeline() + EnableInputStreaming() + SM<900, arch_specific>() + BlocksPerCluster<2, 1>());
+  using Fp64 = decltype(Pair() + Size<32, 32, 16>() + Precision<double>());
+  using Fp32 = decltype(Pair() + Size<32, 128, 8>() + Precision<float>());
+  static_assert(path_of_v<Fp64> == path::mma_sync && path_of_v<Fp32> == path::simt);
+  static_assert(!HandleFor<Fp64>::uses_cluster && !HandleFor<Fp64>::uses_multicast);
+  static_assert(HandleFor<Fp64>::get_cluster_dim() == Extent3{} &&
+                HandleFor<Fp32>::get_cluster_dim() == Extent3{});
+  static_assert(blas::detail::candidate<Fp64>().facts.cluster_m == 1);
+  check_cluster<Fp64>(70, 40, 40);
+  check_cluster<Fp32>(70, 40, 40);
 }
 
 TEST_F(PipelineClusters, say_what_they_are) {

@@ -159,13 +159,12 @@ void check_gemm(const GemmShape& s, int largest = 2) {
   using Scalar = std::conditional_t<std::is_integral_v<typename D::c_value_type>, int32_t, float>;
   const Extent3 grid = p->get_grid_dim();
   const uint32_t tiles = grid.x * grid.y * static_cast<uint32_t>(s.batches);
-  if (tiles != 0) {
-    const uint32_t blocks = std::min(s.blocks, tiles);
-    run(gemm_kernel<D, How, Scalar, decltype(c.tensor()), Handle>, p->launch_config({blocks, 1, 1}),
-        static_cast<Scalar>(s.alpha), static_cast<Scalar>(s.beta), c.tensor(), grid.x, grid.y, tiles,
-        p->get_device_handle());
-  }
-  if (::testing::Test::HasFatalFailure()) return;
+  const Status failed =
+      launch(gemm_kernel<D, How, Scalar, decltype(c.tensor()), Handle>, *p,
+             p->launch_config({std::min(s.blocks, tiles), 1, 1}), static_cast<Scalar>(s.alpha),
+             static_cast<Scalar>(s.beta), c.tensor(), grid.x, grid.y, tiles, p->get_device_handle());
+  ASSERT_FALSE(failed) << failed->message;
+  finish();
 
   int wrong = 0;
   for (int64_t i = 0; i < s.batches; ++i) {

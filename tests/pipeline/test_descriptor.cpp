@@ -227,6 +227,36 @@ TEST(Explain, gives_found_and_needed_for_every_broken_rule) {
   }
 }
 
+TEST(Explain, gives_the_nearest_legal_value_on_either_side) {
+  const auto expect = [](const std::string& text, std::initializer_list<const char*> pieces) {
+    for (const char* piece : pieces) EXPECT_NE(text.find(piece), std::string::npos) << piece << "\n" << text;
+  };
+  using Odd = decltype(Size<65, 97, 65>() + Precision<bf16, bf16, float>() + BlockDim<128>() + Hopper());
+  expect(explain<Odd>(),
+         {"wgmma.tile_m: found M = 65 (nearest: 64)", "wgmma.tile_n: found N = 97 (nearest: 96)",
+          "wgmma.tile_k: found K = 65 (nearest: 64)"});
+  using Fp32 = decltype(Size<40, 300, 13>() + Precision<float>() + Hopper());
+  expect(explain<Fp32>(),
+         {"simt.tile_m: found M = 40 (nearest: 32)", "simt.tile_n: found N = 300 (nearest: 128)",
+          "simt.tile_k: found K = 13 (nearest: 16)"});
+  expect(explain<decltype(Fp32() + Type<type::complex>())>(), {"simt.tile_k: found K = 13 (nearest: 12)"});
+  using Copied = decltype(Size<128, 128, 32>() + Precision<bf16, bf16, float>() + WithPipeline() +
+                          CopiedInput() + SM<900, arch_specific>());
+  expect(explain<Copied>(), {"wgmma.copied_input: found 128 x 128 x 32 (nearest K of 128 bytes: 64), "});
+  using Tuned = decltype(Size<256, 256, 128>() + Precision<e4m3, e4m3, float>() + BlockDim<256>() +
+                         Tunable<2, 1>() + Products<2>() + Hopper());
+  expect(explain<Tuned>(), {"wgmma.tunable: found 256 x 256 x 128, BlocksPerCluster<2, 1>()"});
+}
+
+TEST(Explain, leaves_out_what_follows_from_another_rule) {
+  using Threads = decltype(Size<64, 64, 64>() + Precision<bf16, bf16, float>() + BlockDim<33>() + Hopper());
+  const std::string text = explain<Threads>();
+  EXPECT_NE(text.find("wgmma.block_dim: found 33 threads"), std::string::npos) << text;
+  EXPECT_EQ(text.find("wgmma.tile_m"), std::string::npos) << text;
+  EXPECT_EQ(text.find("wgmma.tile_n"), std::string::npos) << text;
+  EXPECT_EQ(explain<Hopper>().find("no Size, "), 0u) << explain<Hopper>();
+}
+
 TEST(Explain, says_when_a_path_is_not_built_yet) {
   using D = decltype(Size<128, 256, 64>() + Precision<bf16, bf16, float>() + MaxAlignment() + WithPipeline() +
                      EnableInputStreaming() + SM<1000, arch_specific>() + RequirePath<path::tcgen05>());

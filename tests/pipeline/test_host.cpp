@@ -96,9 +96,10 @@ pipeline_error error_of(const A& a, const B& b) {
 }
 
 void expect_error(const pipeline_error& error, pipeline_error_code code,
-                  std::initializer_list<const char*> pieces) {
+                  std::initializer_list<std::string> pieces) {
   EXPECT_EQ(error.code, code) << error.message;
-  for (const char* piece : pieces) EXPECT_NE(error.message.find(piece), std::string::npos) << error.message;
+  for (const std::string& piece : pieces)
+    EXPECT_NE(error.message.find(piece), std::string::npos) << error.message;
   EXPECT_EQ(error.get_cuda_error(), 0);
 }
 
@@ -253,6 +254,24 @@ TEST(SuggestPipeline, refuses_lines_whose_bytes_cannot_be_counted_where_they_are
   EXPECT_TRUE(bind(kMost));
   expect_error(bind(kMost + 1).error(), pipeline_error_code::extent_out_of_range,
                {"2147483520 columns of 2 bytes", "nearest legal value is 2147483519"});
+}
+
+TEST(SuggestPipeline, refuses_strides_whose_bytes_do_not_fit_64_bits) {
+  using Fp64 = decltype(Size<32, 32, 16>() + Precision<double>() + WithPipeline() + SM<900>());
+  auto* const data = reinterpret_cast<double*>(memory());
+  const auto b = make_gmem_tensor<col_major>(data, 16, 32, 16);
+  const auto bind = [&](int64_t ld, int64_t batch_stride) {
+    return suggest_pipeline<2, Fp64>(make_gmem_tensor_batched<row_major>(data, 32, 16, 2, ld, batch_stride),
+                                     b);
+  };
+  constexpr int64_t kMost = (int64_t{1} << 37) - 1;  // elements of 8 bytes below 2^40 bytes
+  EXPECT_TRUE(bind(kMost, kMost));
+  for (const int64_t elements : {kMost + 1, int64_t{1} << 60, int64_t{1} << 61, int64_t{1} << 62}) {
+    expect_error(bind(elements, 512).error(), pipeline_error_code::stride_out_of_range,
+                 {"A: leading dimension " + std::to_string(elements), "nearest legal value is 137438953471"});
+    expect_error(bind(16, elements).error(), pipeline_error_code::stride_out_of_range,
+                 {"A: batch stride " + std::to_string(elements)});
+  }
 }
 
 TEST(SuggestPipeline, has_a_text_for_every_code) {

@@ -65,6 +65,39 @@ void second_read(Out out, const Handle pipeline) {
 }
 TEST(PipelineMisuse, a_second_read) { expect_misuse(second_read, "accumulator.second_read"); }
 
+template <class Descriptor, class AnyHandle>
+void second_read_of(Out out, const AnyHandle pipeline) {
+  TILEWRIGHT_SHARED(shared, AnyHandle::buffer_alignment());
+  auto tile = pipeline.get_tile(shared, 0, 0);
+  tile.execute([&](auto& accumulator) {
+    const auto view = get_tile(out, Descriptor::c_shape, 0, 0);
+    accumulator.partition_and_store(view);
+    (void)accumulator.get_results();
+  });
+}
+template <class Descriptor>
+void check_second_read() {
+  using T = canonical_t<typename Descriptor::a_value_type>;
+  Matrix<T, row_major> a(kSize, kDepth, 1, 0, false, "A");
+  Matrix<T, col_major> b(kDepth, kSize, 1, 0, false, "B");
+  Matrix<float, row_major> c(kSize, kSize, 1, 0, true, "C");
+  std::mt19937 random(3);
+  a.fill(random, -2, 2);
+  b.fill(random, -2, 2);
+  const auto p = *suggest_pipeline<2, Descriptor>(a.const_tensor(), b.const_tensor());
+  using AnyHandle = std::decay_t<decltype(p.get_device_handle())>;
+  EXPECT_TRUE(launch(second_read_of<Descriptor, AnyHandle>, p, p.launch_config({1, 1, 1}),
+                     get_batch(c.tensor(), 0), p.get_device_handle()));
+  EXPECT_EQ(Machine::default_machine().last_result().reports.at(0).place, "accumulator.second_read");
+}
+TEST(PipelineMisuse, a_second_read_on_mma_sync_and_simt) {
+  using Pipelined = decltype(BlockDim<128>() + WithPipeline() + SM<900, arch_specific>());
+  check_second_read<decltype(Pipelined() + Size<64, 64, 64>() + Precision<bf16, bf16, float>() +
+                             RequirePath<path::mma_sync>())>();
+  check_second_read<decltype(Pipelined() + Size<64, 128, 32>() + Precision<float>() +
+                             RequirePath<path::simt>())>();
+}
+
 // A tile of two parts: the second is read where the first is due.
 using TwoParts = Tile<bf16, bf16, float, 128, 64, 64>;
 template <class PartsHandle>
@@ -133,6 +166,87 @@ void unaligned_buffer(Out, const Handle pipeline) {
   tile.execute([&](auto& accumulator) { accumulator.discard(); });
 }
 TEST(PipelineMisuse, an_unaligned_buffer) { expect_misuse(unaligned_buffer, "pipeline.alignment"); }
+
+TEST(PipelineMisuse, another_block_than_get_block_dim) {
+  OneTile<> tile;
+  const auto p = tile.pipeline();
+  for (const arch::Index3 block : {arch::Index3{512, 1, 1}, {64, 4, 1}, {128, 1, 1}}) {
+    arch::LaunchConfig config = p.launch_config({1, 1, 1});
+    config.block = block;
+    EXPECT_TRUE(arch::launch(discarded, config, tile.out(), p.get_device_handle()));
+    const auto& reports = Machine::default_machine().last_result().reports;
+    ASSERT_FALSE(reports.empty());
+    EXPECT_EQ(reports[0].place, "block.threads") << reports[0].message;
+  }
+}
+
+// ---- batch coordinates
+
+template <class BatchHandle>
+void one_batch(uint32_t of_a, uint32_t of_b, const BatchHandle pipeline) {
+  TILEWRIGHT_SHARED(shared, BatchHandle::buffer_alignment());
+  // Where nothing is loaded, any coordinate is good: loops end on one past the last.
+  auto tile = pipeline.get_tile(shared, make_coord(0, 99), make_coord(0, 99));
+  pipeline.reset_tile(tile, make_coord(0, of_a), make_coord(0, of_b));
+  tile.execute([&](auto& accumulator) { accumulator.discard(); });
+  pipeline.reset_tile(tile, make_coord(0, 99), make_coord(0, 99));
+}
+template <class BatchHandle>
+void run_one_batch(schedule::TileSchedule tiles, const BatchHandle pipeline) {
+  pipeline.run(tiles, [](auto& accumulator, schedule::TileCoord) { accumulator.discard(); });
+}
+
+/// 64 x 128 times 128 x 64, of A three matrices, of B one for all of them or three.
+template <class Descriptor>
+void check_batch_coordinates() {
+  using T = canonical_t<typename Descriptor::a_value_type>;
+  Matrix<T, row_major> a(kSize, kDepth, 3, 0, false, "A");
+  Matrix<T, col_major> b(kDepth, kSize, 3, 0, false, "B");
+  std::mt19937 random(3);
+  a.fill(random, -2, 2);
+  b.fill(random, -2, 2);
+  const auto expect = [](const Status& failed, bool misused) {
+    ASSERT_EQ(failed.has_value(), misused) << (failed ? failed->message : "nothing was reported");
+    if (!failed) return;
+    const auto& reports = Machine::default_machine().last_result().reports;
+    EXPECT_EQ(reports.at(0).place, "pipeline.batch") << reports.at(0).message;
+  };
+  const auto p = suggest_pipeline<2, Descriptor>(a.const_tensor(), b.const_tensor());
+  ASSERT_TRUE(p) << p.error().message;
+  using BatchHandle = std::decay_t<decltype(p->get_device_handle())>;
+  const auto one = [&](const auto& of, uint32_t of_a, uint32_t of_b) {
+    return launch(one_batch<BatchHandle>, of, of.launch_config({1, 1, 1}), of_a, of_b,
+                  of.get_device_handle());
+  };
+  expect(one(*p, 2, 2), false);
+  expect(one(*p, 3, 2), true);
+  expect(one(*p, 2, 3), true);
+  const auto shared = suggest_pipeline<2, Descriptor>(a.const_tensor(), get_batch(b.const_tensor(), 0));
+  ASSERT_TRUE(shared) << shared.error().message;
+  expect(one(*shared, 2, 77), false);
+  expect(one(*shared, 3, 0), true);
+  for (const uint32_t batches : {3u, 4u}) {
+    const schedule::TileSchedule tiles = p->make_schedule(batches);
+    expect(launch(run_one_batch<BatchHandle>, *p, p->launch_config({1, 1, 1}), tiles, p->get_device_handle()),
+           batches == 4);
+  }
+}
+
+using Tile64 = decltype(Size<64, 64, 64>() + BlockDim<128>() + WithPipeline() + SM<900, arch_specific>());
+TEST(PipelineMisuse, a_batch_that_does_not_exist) { check_batch_coordinates<D>(); }
+TEST(PipelineMisuse, a_batch_that_does_not_exist_copied) {
+  check_batch_coordinates<decltype(Tile64() + Precision<bf16, bf16, float>() + CopiedInput())>();
+}
+TEST(PipelineMisuse, a_batch_that_does_not_exist_on_mma_sync) {
+  check_batch_coordinates<decltype(Tile64() + Precision<bf16, bf16, float>() + MaxAlignment() +
+                                   RequirePath<path::mma_sync>())>();
+  check_batch_coordinates<decltype(Tile64() + Precision<bf16, bf16, float>() +
+                                   RequirePath<path::mma_sync>())>();
+}
+TEST(PipelineMisuse, a_batch_that_does_not_exist_on_simt) {
+  check_batch_coordinates<decltype(Size<64, 128, 32>() + Precision<float>() + WithPipeline() +
+                                   SM<900, arch_specific>())>();
+}
 
 void second_get_tile(Out out, const Handle pipeline) {
   TILEWRIGHT_SHARED(shared, Handle::buffer_alignment());

@@ -140,7 +140,7 @@ const std::map<std::string, Flip>& flips() {
          f.interval = 4;
        }},
       {"mma_sync.products", [](Facts& f) { f.products = 2; }},
-      {"mma_sync.cluster", [](Facts& f) { f.cluster_n = 2; }},
+      {"mma_sync.multicast", [](Facts& f) { f.require_multicast = true; }},
       {"mma_sync.block_dim", [](Facts& f) { f.threads = 100; }},
       {"mma_sync.producer", [](Facts& f) { f.threads = 928; }},
       {"mma_sync.tile_m", [](Facts& f) { f.m = 72; }},
@@ -173,7 +173,7 @@ const std::map<std::string, Flip>& flips() {
          f.m = f.n = 256;
        }},
       {"simt.accumulation", [](Facts& f) { f.interval = 4; }},
-      {"simt.cluster", [](Facts& f) { f.cluster_m = 2; }},
+      {"simt.multicast", [](Facts& f) { f.require_multicast = true; }},
   };
   return all;
 }
@@ -187,7 +187,7 @@ TEST(Rules, every_path_takes_its_good_descriptor) {
 }
 
 TEST(Rules, each_is_broken_by_its_flip_and_stands_in_the_explanation) {
-  for (const Rule& rule : pipeline_rules) {
+  for (const PathRule& rule : pipeline_rules) {
     SCOPED_TRACE(rule.name);
     const auto flip = flips().find(rule.name);
     ASSERT_NE(flip, flips().end()) << "no test flips this rule";
@@ -227,7 +227,7 @@ TEST(Rules, of_tiles_do_not_hold_without_a_pipeline) {
 
 TEST(Rules, have_names_of_their_own_that_begin_with_the_path) {
   std::set<std::string> names;
-  for (const Rule& rule : pipeline_rules) {
+  for (const PathRule& rule : pipeline_rules) {
     EXPECT_TRUE(names.insert(rule.name).second) << rule.name;
     EXPECT_EQ(std::string(rule.name).rfind(std::string(name_of(rule.of)) + ".", 0), 0u) << rule.name;
   }
@@ -237,7 +237,7 @@ TEST(Rules, stand_in_the_documentation_with_what_they_need) {
   std::ifstream file(TILEWRIGHT_SOURCE_DIR "/docs/pipeline.md");
   ASSERT_TRUE(file);
   const std::string page{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  for (const Rule& rule : pipeline_rules) {
+  for (const PathRule& rule : pipeline_rules) {
     const std::string row = std::string("| `") + rule.name + "` | " + rule.needed + " |";
     EXPECT_NE(page.find(row), std::string::npos) << row;
   }

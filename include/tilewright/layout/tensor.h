@@ -14,9 +14,21 @@
 
 namespace tilewright::blas {
 
+/// The type of static_ld. Calling it as an operator of a descriptor does not compile: the number that
+/// std::integral_constant gives would be known at run time alone.
+template <int64_t Ld>
+struct StaticLeadingDimension {
+  static constexpr int64_t value = Ld;
+  TILEWRIGHT_HOST_DEVICE constexpr operator int64_t() const { return Ld; }
+  template <class Refused = void>
+  TILEWRIGHT_HOST_DEVICE constexpr int64_t operator()() const {
+    static_assert(!std::is_void_v<Refused>, "static_ld<n> is a value: write it without ()");
+    return Ld;
+  }
+};
 /// A leading dimension known at compile time: make_gmem_tensor<row_major>(p, m, k, static_ld<128>).
 template <int64_t Ld>
-inline constexpr std::integral_constant<int64_t, Ld> static_ld{};
+inline constexpr StaticLeadingDimension<Ld> static_ld{};
 
 /// A matrix of T, or several of them (rank 3: the third index is the batch). StaticLd: the leading dimension
 /// in elements where it is known at compile time; 0 otherwise.
@@ -113,6 +125,8 @@ struct IsTensor<Tensor<T, Arrangement, Rank, StaticLd>> : std::true_type {};
 
 template <class Ld>
 inline constexpr int64_t static_ld_of = 0;
+template <int64_t Ld>
+inline constexpr int64_t static_ld_of<StaticLeadingDimension<Ld>> = Ld;
 template <std::integral I, I Value>
 inline constexpr int64_t static_ld_of<std::integral_constant<I, Value>> = static_cast<int64_t>(Value);
 

@@ -27,6 +27,19 @@ inline namespace TILEWRIGHT_MODE {
 template <class Handle>
 class TilePipeline;
 
+namespace impl {
+
+/// What a reading operation may store to.
+template <class Out>
+struct CheckDestination {
+  static constexpr bool ok = AnyTile<Out> || AnyFragment<Out>;
+  static_assert(ok,
+                "results are stored to a tile of memory, get_tile(tensor, D::c_shape, row, column), or to a "
+                "register fragment, not to a pointer or to a whole tensor");
+};
+
+}  // namespace impl
+
 /// One thread's share of a tile. Value: the descriptor's c_value_type. Not copyable: it is passed by
 /// reference and lives where the pipeline made it.
 ///
@@ -124,43 +137,55 @@ class Accumulator {
   }
 
   /// out = result.
-  template <AnyTile Out>
+  template <class Out>
   TILEWRIGHT_DEVICE void partition_and_store(const Out& out) {
-    begin_read();
-    update<false>(out, [](const Value& value, const auto&, Coord) { return value; });
+    static_assert(AnyTile<Out>,
+                  "partition_and_store(out): out is a tile of memory, get_tile(tensor, D::c_shape, row, "
+                  "column); a register fragment is for process_and_store, reduce_and_store and axpby");
+    if constexpr (AnyTile<Out>) {
+      begin_read();
+      update<false>(out, [](const Value& value, const auto&, Coord) { return value; });
+    }
   }
 
   /// out = op(result).
   template <class Out, class Op>
   TILEWRIGHT_DEVICE void process_and_store(Out&& out, Op&& op) {
-    begin_read();
-    update<false>(out, [&](const Value& value, const auto&, Coord) { return op(value); });
+    if constexpr (impl::CheckDestination<Out>::ok) {
+      begin_read();
+      update<false>(out, [&](const Value& value, const auto&, Coord) { return op(value); });
+    }
   }
 
   /// out = f(result, out, coord). With a register fragment as destination also elements that do not exist
   /// are visited: guard what depends on the coordinate with is_coord_in_bounds.
   template <class Out, class F>
   TILEWRIGHT_DEVICE void reduce_and_store(Out&& out, F&& f) {
-    begin_read();
-    update<true>(out, f);
+    if constexpr (impl::CheckDestination<Out>::ok) {
+      begin_read();
+      update<true>(out, f);
+    }
   }
 
   /// out = alpha * result + beta * out. beta = 0 does not read out. A factor's type does not limit the
-  /// precision: products are FP32 for floating-point results, exact for integer ones with integer factors,
-  /// double for integer ones with others.
+  /// precision: impl::LinearType says what is computed in.
   template <class Alpha, class Beta, class Out>
   TILEWRIGHT_DEVICE void axpby(const Alpha& alpha, const Beta& beta, Out&& out) {
-    begin_read();
-    using Type = impl::LinearType<Value, Alpha, Beta>;
-    const auto a = impl::convert_to<Type>(alpha), b = impl::convert_to<Type>(beta);
-    if (b == Type{}) {
-      update<false>(out, [a](const Value& value, const auto&, Coord) {
-        return impl::scale(a, impl::convert_to<Type>(value));
-      });
-    } else {
-      update<true>(out, [a, b](const Value& value, const auto& old, Coord) {
-        return impl::scale_add(b, impl::convert_to<Type>(old), impl::scale(a, impl::convert_to<Type>(value)));
-      });
+    if constexpr (impl::CheckDestination<Out>::ok) {
+      begin_read();
+      using Old = typename std::remove_cvref_t<Out>::value_type;
+      using Type = impl::LinearType<Value, Alpha, Beta, Old>;
+      const auto a = impl::convert_to<Type>(alpha), b = impl::convert_to<Type>(beta);
+      if (b == Type{}) {
+        update<false>(out, [a](const Value& value, const auto&, Coord) {
+          return impl::scale(a, impl::convert_to<Type>(value));
+        });
+      } else {
+        update<true>(out, [a, b](const Value& value, const auto& old, Coord) {
+          return impl::scale_add(b, impl::convert_to<Type>(old),
+                                 impl::scale(a, impl::convert_to<Type>(value)));
+        });
+      }
     }
   }
 

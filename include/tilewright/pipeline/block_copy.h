@@ -177,7 +177,7 @@ TILEWRIGHT_DEVICE void clear(const To& to) {
 template <class Alpha, class Beta, AnyTile X, AnyTile Y>
 TILEWRIGHT_DEVICE void axpby(const Alpha& alpha, const X& x, const Beta& beta, const Y& y) {
   using T = typename Y::value_type;
-  using Type = impl::LinearType<typename X::value_type, Alpha, Beta>;
+  using Type = impl::LinearType<typename X::value_type, Alpha, Beta, T>;
   impl::check_leading_dimension("x", x);
   impl::check_leading_dimension("y", y);
   const auto a = impl::convert_to<Type>(alpha), b = impl::convert_to<Type>(beta);

@@ -52,17 +52,27 @@ namespace detail {
 /// What a descriptor must be for execute().
 template <class D>
 struct CheckBlock {
-  static constexpr path taken = path_of_v<D>;
-  static_assert(!facts_of_v<D>.with_pipeline,
+  static constexpr bool without = !facts_of_v<D>.with_pipeline;
+  static_assert(without,
                 "execute() of a descriptor multiplies without a pipeline: leave WithPipeline() out, or use "
                 "suggest_pipeline()");
-  static_assert(facts_of_v<D>.with_pipeline || CheckBuilt<taken>::ok);
-  static constexpr bool ok = true;
+  static constexpr bool ok = without && CheckBuilt<D>::ok;
+};
+
+/// Where the descriptor has been refused, nothing more is said.
+template <class D, class Machine>
+requires(!CheckBlock<D>::ok) class BlockExecution<D, Machine> {
+ public:
+  using accumulator_type = int;
+  static TILEWRIGHT_DEVICE int make_accumulator() { return 0; }
+  template <class... Arguments>
+  static TILEWRIGHT_DEVICE int execute(const Arguments&...) {
+    return 0;
+  }
 };
 
 template <class D, class Machine>
 class BlockExecution {
-  static_assert(CheckBlock<D>::ok);
   using Product = impl::BlockProduct<D>;
   using Held = typename Product::Held;
   using Value = typename D::c_value_type;
@@ -89,7 +99,8 @@ class BlockExecution {
     if constexpr (impl::is_identity<LoadC> && impl::is_identity<StoreC>) {
       accumulator.axpby(alpha, beta, c);
     } else {
-      using Type = impl::LinearType<Value, Alpha, Beta>;
+      using Old = std::remove_cvref_t<std::invoke_result_t<const LoadC&, const typename C::value_type&>>;
+      using Type = impl::LinearType<Value, Alpha, Beta, Old>;
       const auto by = impl::convert_to<Type>(alpha), old_by = impl::convert_to<Type>(beta);
       const auto scaled = [by](const Value& value) { return impl::scale(by, impl::convert_to<Type>(value)); };
       if (old_by == Type{}) {

@@ -156,14 +156,36 @@ TILEWRIGHT_DEVICE complex<T> scale_add(const complex<T>& beta, const complex<T>&
 template <class T>
 using Widened = std::remove_cv_t<decltype(widen(std::declval<T>()))>;
 
-/// The type in which alpha * result + beta * old is computed. It holds a result exactly: double where an
-/// integer result meets a fractional factor.
-template <class Result, class Alpha, class Beta>
-using LinearType = std::conditional_t<
-    std::is_integral_v<Widened<Result>>,
-    std::conditional_t<std::is_integral_v<Widened<Alpha>> && std::is_integral_v<Widened<Beta>>,
-                       Widened<Result>, double>,
-    Widened<Result>>;
+/// Whether float holds every value of T, which has arithmetic.
+template <class T>
+inline constexpr bool fits_float_v = std::is_same_v<T, float> || (std::is_integral_v<T> && sizeof(T) <= 2);
+
+/// Both are integers of 64 bits without sign.
+template <class Result, class Old>
+inline constexpr bool are_u64_v = std::is_same_v<Result, uint64_t>&& std::is_same_v<Old, uint64_t>;
+
+template <class Result, class Alpha, class Beta, class Old>
+struct LinearTypeOf {
+  static constexpr bool kIntegers = std::is_integral_v<Result> && std::is_integral_v<Alpha> &&
+                                    std::is_integral_v<Beta> && std::is_integral_v<Old>;
+  using Integer = std::conditional_t<are_u64_v<Result, Old>, uint64_t, int64_t>;
+  using Real = std::conditional_t<std::is_same_v<Result, float> && fits_float_v<Old>, float, double>;
+  using type = std::conditional_t<kIntegers, Integer, Real>;
+};
+template <class Result, class Alpha, class Beta, class Old>
+struct LinearTypeOf<complex<Result>, Alpha, Beta, complex<Old>> {
+  using type = complex<typename LinearTypeOf<Result, float, float, Old>::type>;
+};
+template <class Result, class Alpha, class Beta, class Old>
+struct LinearTypeOf<complex<Result>, Alpha, Beta, Old> {
+  using type = complex<Result>;
+};
+
+/// The type in which alpha * result + beta * old is computed. It holds results and old values exactly: 64-bit
+/// integers where everything is an integer; double where one is not and float does not hold the others. The
+/// factors' precision does not decide it: those of float results are floats.
+template <class Result, class Alpha, class Beta, class Old = Result>
+using LinearType = typename LinearTypeOf<Widened<Result>, Widened<Alpha>, Widened<Beta>, Widened<Old>>::type;
 
 }  // namespace impl
 }  // namespace TILEWRIGHT_MODE

@@ -42,6 +42,24 @@ class Fragment {
   T values_[Count];
 };
 
+namespace impl {
+
+template <class T>
+struct IsFragment : std::false_type {};
+template <class T, int Count>
+struct IsFragment<Fragment<T, Count>> : std::true_type {};
+
+}  // namespace impl
+
+template <class T>
+concept AnyFragment = impl::IsFragment<std::remove_cvref_t<T>>::value;
+
+/// The number of its values.
+template <class T, int Count>
+TILEWRIGHT_HOST_DEVICE constexpr int size(const Fragment<T, Count>&) {
+  return Count;
+}
+
 /// An uninitialised fragment of the same size: of T, or of the same type without one.
 template <class T = void, class U, int Count>
 TILEWRIGHT_DEVICE auto make_fragment_like(const Fragment<U, Count>&) {
@@ -63,7 +81,7 @@ TILEWRIGHT_DEVICE void transform_fragment(const Fragment<From, Count>& from, Fra
 template <class Alpha, class Beta, class C, class T, int Count>
 TILEWRIGHT_DEVICE void axpby(const Alpha& alpha, const Fragment<C, Count>& c, const Beta& beta,
                              Fragment<T, Count>& d) {
-  using Type = impl::LinearType<C, Alpha, Beta>;
+  using Type = impl::LinearType<C, Alpha, Beta, T>;
   const auto a = impl::convert_to<Type>(alpha), b = impl::convert_to<Type>(beta);
   c.for_each([&](int i, const C& value) {
     Type sum = impl::scale(a, impl::convert_to<Type>(value));

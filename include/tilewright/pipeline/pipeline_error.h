@@ -61,7 +61,19 @@ class [[nodiscard]] pipeline_status {
   pipeline_error error_;
 };
 
-/// A pipeline, or a pipeline_error: what std::expected offers of it.
+namespace detail {
+
+/// Whether T's handle points into memory that a T owns.
+template <class T>
+inline constexpr bool owns_operands_v = false;
+template <class T>
+requires requires { T::owns_operands; }
+inline constexpr bool owns_operands_v<T> = T::owns_operands;
+
+}  // namespace detail
+
+/// A pipeline, or a pipeline_error: what std::expected offers of it. Of a temporary result the value is a
+/// temporary too.
 template <class T>
 class [[nodiscard]] pipeline_result {
  public:
@@ -71,12 +83,24 @@ class [[nodiscard]] pipeline_result {
   bool has_value() const { return state_.index() == 0; }
   explicit operator bool() const { return has_value(); }
   /// Only when has_value().
-  T& value() { return std::get<0>(state_); }
-  const T& value() const { return std::get<0>(state_); }
-  T& operator*() { return value(); }
-  const T& operator*() const { return value(); }
-  T* operator->() { return &value(); }
-  const T* operator->() const { return &value(); }
+  T& value() & { return std::get<0>(state_); }
+  const T& value() const& { return std::get<0>(state_); }
+  T&& value() && { return std::get<0>(std::move(state_)); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() & { return &value(); }
+  const T* operator->() const& { return &value(); }
+  /// Not of a pipeline that owns memory: a handle from there would outlive it.
+  const T* operator->() && requires(!detail::owns_operands_v<T>) { return &value(); }
+  template <class Refused = T>
+      const Refused* operator->() &&
+      requires(detail::owns_operands_v<T>) {
+    static_assert(!detail::owns_operands_v<Refused>,
+                  "a pipeline with RequiredMantissaBits owns the memory that its handle points into: keep "
+                  "the result of suggest_pipeline() in a variable until the launch");
+    return nullptr;
+  }
   /// Only when !has_value().
   const pipeline_error& error() const { return std::get<1>(state_); }
 

@@ -52,8 +52,8 @@ class DevicePipeline {
   static constexpr bool has_internal_accumulator = std::is_same_v<Tag, internal_accumulator>;
   /// Whether blocks form clusters, and whether what they have in common is multicast: an operand whose split
   /// would leave less than whole swizzle patterns, or among a number of blocks that is no power of two, is
-  /// loaded by each block for itself.
-  static constexpr bool uses_cluster = uses_blocks_per_cluster_v<D>;
+  /// loaded by each block for itself. Other paths than wgmma ignore BlocksPerCluster.
+  static constexpr bool uses_cluster = uses_blocks_per_cluster_v<D> && P == path::wgmma;
   /// Cluster, stages and the K tiles of a promotion group are numbers of the pipeline (Pipeline::tune).
   static constexpr bool is_tunable = Config::kTunable;
   static constexpr bool uses_multicast = Config::kMulticast;
@@ -93,7 +93,7 @@ class DevicePipeline {
   static constexpr Extent3 get_block_dim() { return {max_threads_per_block, 1, 1}; }
   /// Blocks of a cluster: (M, N, 1), so that blockIdx.x % M is a block's place along M.
   static constexpr Extent3 get_cluster_dim() requires(!is_tunable) {
-    return {blocks_per_cluster_of_v_m<D>, blocks_per_cluster_of_v_n<D>, 1};
+    return uses_cluster ? Extent3{blocks_per_cluster_of_v_m<D>, blocks_per_cluster_of_v_n<D>, 1} : Extent3{};
   }
   Extent3 get_cluster_dim() const requires(is_tunable) { return {params_.cluster_m, params_.cluster_n, 1}; }
 
@@ -219,6 +219,10 @@ class DevicePipeline {
     }
     Plan::describe(a, b, params);
     params_ = params;
+#if defined(TILEWRIGHT_EMULATE)
+    batches_a_ = batches_of(a);
+    batches_b_ = batches_of(b);
+#endif
     return {};
   }
 
@@ -257,6 +261,14 @@ class DevicePipeline {
   }
 
   typename Plan::Params params_;
+#if defined(TILEWRIGHT_EMULATE)
+  // Batch coordinates that exist: any where an operand is one matrix for all.
+  uint32_t batches_a_ = 0, batches_b_ = 0;
+
+  static uint32_t batches_of(const detail::OperandView& v) {
+    return v.batched && v.batch_stride != 0 ? static_cast<uint32_t>(v.batches) : ~0u;
+  }
+#endif
 };
 
 }  // namespace TILEWRIGHT_MODE

@@ -37,6 +37,8 @@ class Pipeline {
   static constexpr uint32_t max_threads_per_block = Handle::max_threads_per_block;
   static constexpr bool uses_cluster = Handle::uses_cluster, uses_multicast = Handle::uses_multicast;
   static constexpr int depth = Handle::depth;
+  /// Whether it has device memory of its own (RequiredMantissaBits).
+  static constexpr bool owns_operands = Handle::Operands::kOwns;
 
   static constexpr uint32_t buffer_size() requires(!Handle::is_tunable) { return Handle::buffer_size(); }
   uint32_t buffer_size() const requires(Handle::is_tunable) { return Handle::buffer_size(handle_.stages()); }
@@ -72,7 +74,13 @@ class Pipeline {
   /// this object owns, so a temporary has none to give.
   const Handle& get_device_handle() const& { return handle_; }
   const Handle& get_device_handle() const&& requires(!Handle::Operands::kOwns) { return handle_; }
-  const Handle& get_device_handle() const&& requires(Handle::Operands::kOwns) = delete;
+  template <class Refused = Handle>
+  const Refused& get_device_handle() const&& requires(Handle::Operands::kOwns) {
+    static_assert(!Refused::Operands::kOwns,
+                  "a pipeline with RequiredMantissaBits owns the memory that its handle points into: keep "
+                  "the pipeline in a variable until the launch");
+    return handle_;
+  }
 
   /// A launch of `grid` blocks on `stream` with this pipeline's block, cluster and shared memory, the latter
   /// with `scratch` more bytes behind the buffer.
@@ -271,38 +279,59 @@ constexpr Facts effective_facts() {
 
 template <class D, class A, class B>
 struct CheckPipeline {
-  static_assert(facts_of_v<D>.with_pipeline,
+  static constexpr Facts f = facts_of_v<D>;
+  static constexpr bool tensors = detail::AnyOperand<A> && detail::AnyOperand<B>;
+  static_assert(tensors,
+                "suggest_pipeline(A, B): A and B are tensors, of make_gmem_tensor<row_major>(pointer, rows, "
+                "columns, leading dimension), or mdspans of rank 2 or 3");
+  static_assert(f.with_pipeline,
                 "suggest_pipeline needs WithPipeline() in the descriptor; without it D().execute(...) "
                 "multiplies what lies in shared memory");
-  static constexpr path promised = path_of_v<D>;
-  static constexpr bool too_large =
-      detail::is_rule(first_broken_rule(path::wgmma, facts_of_v<D>), "wgmma.stage");
-  static_assert(!too_large,
-                "The tile is too large: not even one pipeline stage fits in shared memory (232448 bytes); "
-                "shrink the tile or lower the precision");
-  static constexpr path built = too_large ? path::wgmma : promised;
-  static_assert(detail::CheckBuilt<built, facts_of_v<D>.is_scaled()>::ok);
-  static_assert(promised == path::none || first_broken_rule(promised, effective_facts<D, A, B>()) < 0,
+  static constexpr bool built = detail::CheckBuilt<D>::ok;
+
+  static constexpr Facts effective() {
+    if constexpr (tensors) {
+      return effective_facts<D, A, B>();
+    } else {
+      return facts_of_v<D>;
+    }
+  }
+  static constexpr bool keeps_path = !built || first_broken_rule(path_of_v<D>, effective()) < 0;
+  static_assert(keeps_path,
                 "the leading dimension known at compile time breaks the alignment of 16 bytes that the path "
                 "needs; explain<D>(A, B) shows what is left");
-  static_assert(promised != path::mma_sync ||
-                    (effective_facts<D, A, B>().a_alignment == facts_of_v<D>.a_alignment &&
-                     effective_facts<D, A, B>().b_alignment == facts_of_v<D>.b_alignment),
+  static constexpr bool keeps_promise =
+      !built || path_of_v<D> != path::mma_sync ||
+      (effective().a_alignment == f.a_alignment && effective().b_alignment == f.b_alignment);
+  static_assert(keeps_promise,
                 "the leading dimension known at compile time breaks the alignment that Alignment<> promises; "
                 "explain<D>(A, B) shows what is left");
-  static constexpr bool ok = true;
+  static constexpr bool ok = tensors && f.with_pipeline && built && keeps_path && keeps_promise;
 };
 
 template <int Depth, class D>
 struct CheckDepth {
-  static_assert(Depth >= 1 && Depth <= tiles::kMaxTileDepth, "the depth of a pipeline is 1 to 16 stages");
-  static_assert(Depth <= PathPlan<D>::max_depth,
+  static constexpr bool in_range = Depth >= 1 && Depth <= tiles::kMaxTileDepth;
+  static_assert(in_range, "the depth of a pipeline is 1 to 16 stages");
+  static constexpr bool fits = !in_range || Depth <= PathPlan<D>::max_depth;
+  static_assert(fits,
                 "so many stages do not fit in shared memory (232448 bytes, of which each stage takes its A "
                 "tile, its B tile and 16 bytes of barriers); suggest_pipeline<D> picks the largest depth");
-  static constexpr bool ok = true;
+  static constexpr bool ok = in_range && fits;
 };
 
-/// More: the second matrix B of Products<2>, a stream, or nothing.
+/// A second matrix B, if that is what comes next, must fit the descriptor too.
+template <class D, class A>
+constexpr bool check_second() {
+  return true;
+}
+template <class D, class A, class B2, class... More>
+constexpr bool check_second() {
+  if constexpr (detail::AnyOperand<B2>) return CheckPipeline<D, A, B2>::ok;
+  return true;
+}
+
+/// More: a second matrix B, scales or a Tuning, then a stream, or nothing.
 template <int Depth, class D, class Tag, class A, class B, class... More>
 auto make_checked(const A& a, const B& b, const More&... more) {
   constexpr bool kScaled = path_of_v<D> == path::tcgen05;
@@ -323,58 +352,29 @@ auto make_checked(const A& a, const B& b, const More&... more) {
 /// A pipeline of Depth stages (1 to 16; more than there are K tiles do no harm) over A (M x K) and B (K x N),
 /// whose addresses kernels will read. Tensors: make_gmem_tensor, make_gmem_tensor_batched, or an mdspan of
 /// rank 2 or 3. Any extents: what a tile has beyond them is zero. Errors: pipeline_error_code.
-template <int Depth, AnyDescription D, class Tag = internal_accumulator, class A, class B, class... Stream>
-auto suggest_pipeline(const A& a, const B& b, const Stream&... stream) {
-  if constexpr (impl::CheckPipeline<D, A, B>::ok && impl::CheckDepth<Depth, D>::ok) {
-    return impl::make_checked<Depth, D, Tag>(a, b, stream...);
+///
+/// `more`: with Products<2> a second matrix B of B's extents, arrangement and alignment, for A B and A B2
+/// (the functor of execute() gets an accumulator of each product, and so does a one-phase epilogue of run());
+/// with BlockScale the scales of A and of B, as PackedScales (elements of e2m1 lie two to a byte; pointers to
+/// them are to the first byte, extents and leading dimensions in elements); with Tunable a Tuning. Then a
+/// stream, or nothing.
+template <int Depth, AnyDescription D, class Tag = internal_accumulator, class A, class B, class... More>
+auto suggest_pipeline(const A& a, const B& b, const More&... more) {
+  if constexpr (impl::CheckPipeline<D, A, B>::ok) {
+    if constexpr (impl::CheckDepth<Depth, D>::ok && impl::check_second<D, A, More...>())
+      return impl::make_checked<Depth, D, Tag>(a, b, more...);
   }
 }
 /// The same with as many stages as fit in shared memory.
-template <AnyDescription D, class Tag = internal_accumulator, class A, class B, class... Stream>
-auto suggest_pipeline(const A& a, const B& b, const Stream&... stream) {
-  if constexpr (impl::CheckPipeline<D, A, B>::ok) {
-    return impl::make_checked<impl::PathPlan<D>::max_depth, D, Tag>(a, b, stream...);
-  }
+template <AnyDescription D, class Tag = internal_accumulator, class A, class B, class... More>
+auto suggest_pipeline(const A& a, const B& b, const More&... more) {
+  if constexpr (impl::CheckPipeline<D, A, B>::ok)
+    return suggest_pipeline<impl::PathPlan<D>::max_depth, D, Tag>(a, b, more...);
 }
 /// The same as suggest_pipeline with everything said: depth and accumulator.
-template <int Depth, AnyDescription D, class Tag, class A, class B, class... Stream>
-auto make_pipeline(const A& a, const B& b, const Stream&... stream) {
-  return suggest_pipeline<Depth, D, Tag>(a, b, stream...);
-}
-
-/// With Products<2>: A B and A B2, B2 of B's extents, arrangement and alignment. The functor of execute()
-/// gets an accumulator of each product, and so does a one-phase epilogue of run().
-template <int Depth, AnyDescription D, class Tag = internal_accumulator, class A, class B,
-          detail::AnyOperand B2, class... Stream>
-auto suggest_pipeline(const A& a, const B& b, const B2& b2, const Stream&... stream) {
-  if constexpr (impl::CheckPipeline<D, A, B>::ok && impl::CheckPipeline<D, A, B2>::ok &&
-                impl::CheckDepth<Depth, D>::ok) {
-    return impl::make_checked<Depth, D, Tag>(a, b, b2, stream...);
-  }
-}
-/// The same with as many stages as fit in shared memory.
-template <AnyDescription D, class Tag = internal_accumulator, class A, class B, detail::AnyOperand B2,
-          class... Stream>
-auto suggest_pipeline(const A& a, const B& b, const B2& b2, const Stream&... stream) {
-  return suggest_pipeline<impl::PathPlan<D>::max_depth, D, Tag>(a, b, b2, stream...);
-}
-
-/// With BlockScale: the scales of A and of B, as PackedScales. Elements of e2m1 lie two to a byte; pointers
-/// to them are to the first byte, extents and leading dimensions in elements.
-template <int Depth, AnyDescription D, class Tag = internal_accumulator, class A, class B,
-          detail::AnyPackedScales ScalesA, detail::AnyPackedScales ScalesB, class... Stream>
-auto suggest_pipeline(const A& a, const B& b, const ScalesA& a_scales, const ScalesB& b_scales,
-                      const Stream&... stream) {
-  if constexpr (impl::CheckPipeline<D, A, B>::ok && impl::CheckDepth<Depth, D>::ok) {
-    return impl::make_checked<Depth, D, Tag>(a, b, a_scales, b_scales, stream...);
-  }
-}
-/// The same with as many stages as fit in shared memory.
-template <AnyDescription D, class Tag = internal_accumulator, class A, class B,
-          detail::AnyPackedScales ScalesA, detail::AnyPackedScales ScalesB, class... Stream>
-auto suggest_pipeline(const A& a, const B& b, const ScalesA& a_scales, const ScalesB& b_scales,
-                      const Stream&... stream) {
-  return suggest_pipeline<impl::PathPlan<D>::max_depth, D, Tag>(a, b, a_scales, b_scales, stream...);
+template <int Depth, AnyDescription D, class Tag, class A, class B, class... More>
+auto make_pipeline(const A& a, const B& b, const More&... more) {
+  return suggest_pipeline<Depth, D, Tag>(a, b, more...);
 }
 
 /// explain<D>() for these tensors: with the alignment that their compile-time leading dimensions leave.

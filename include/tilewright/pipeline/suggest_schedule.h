@@ -33,7 +33,10 @@ constexpr Candidate candidate() {
   static_assert(!facts_of_v<D>.is_scaled(),
                 "with BlockScale there is one tile and cluster: p->make_schedule(), or "
                 "p->make_controlled_schedule()");
-  return {facts_of_v<D>, path_of_v<D>};
+  Candidate of{facts_of_v<D>, path_of_v<D>};
+  if (of.taken != path::wgmma && of.taken != path::tcgen05)
+    of.facts.cluster_m = of.facts.cluster_n = 1;  // ignored
+  return of;
 }
 
 /// In src/.

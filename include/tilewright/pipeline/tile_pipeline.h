@@ -84,6 +84,17 @@ class TilePipeline {
                  "the functor of execute() returns without having read or discarded the accumulator");
   }
 
+  /// Any other functor: says what is wrong with it.
+  template <class F>
+  requires(!impl::takes_accumulators<F, accumulator_type, Handle::products> &&
+           !std::is_same_v<std::remove_cvref_t<F>, accumulator_type>) void execute(F&&) {
+    static_assert(Handle::products != 1 || impl::takes_accumulators<F, accumulator_type, Handle::products>,
+                  "execute(functor): the functor takes the accumulator by reference, [&](auto& accumulator)");
+    static_assert(Handle::products == 1 || impl::takes_accumulators<F, accumulator_type, Handle::products>,
+                  "execute(functor): with Products<2> the functor takes an accumulator of each product by "
+                  "reference, [&](auto& first, auto& second)");
+  }
+
   /// Adds the tile's product to the accumulator, which starts from zero when it is new, cleared or read. All
   /// threads of the block; results on the computing threads.
   TILEWRIGHT_DEVICE void execute(accumulator_type& accumulator) {
@@ -130,6 +141,10 @@ class TilePipeline {
           const auto loads = Loop::make_loads(handle_.params_, shared_);
           const mainloop::Ring ring = make_ring();
           for_each_tile(schedule, [&](schedule::TileCoord tile) {
+#if defined(TILEWRIGHT_EMULATE)
+            point_at(tile);
+            check_batch();
+#endif
             Loop::load_tile(loads, handle_.params_, ring, at_, Coord{tile.m, tile.batch},
                             Coord{tile.n, tile.batch}, k_tiles_);
           });
@@ -189,6 +204,7 @@ class TilePipeline {
         a_(a),
         b_(b) {
     const mainloop::Ring ring = make_ring();
+    check_block();
     if (shared_ % Handle::buffer_alignment() != 0) {
       impl::misuse("pipeline.alignment", "the buffer of get_tile() is not aligned to buffer_alignment()");
     }
@@ -198,6 +214,26 @@ class TilePipeline {
       if (handle_.params_.k_tiles != 0) Loop::prefetch(handle_.params_);
     }
     sync_all();
+  }
+
+  TILEWRIGHT_DEVICE static void check_block() {
+#if defined(TILEWRIGHT_EMULATE)
+    const arch::Index3 block = arch::block_dim();
+    if (block.x != Handle::max_threads_per_block || block.y * block.z != 1) {
+      impl::misuse("block.threads",
+                   "get_tile() or run() is called in a block other than that of get_block_dim()");
+    }
+#endif
+  }
+  /// Where a tile is loaded. A GPU does not look: it loads zeros or out of bounds. (There it would be a
+  /// comparison for each tile, after which K is empty and the tile has no rows.)
+  TILEWRIGHT_DEVICE void check_batch() const {
+#if defined(TILEWRIGHT_EMULATE)
+    if (k_tiles_ != 0 && (a_.n >= handle_.batches_a_ || b_.n >= handle_.batches_b_)) {
+      impl::misuse("pipeline.batch",
+                   "the batch coordinate of a tile is not below the number of matrices of its operand");
+    }
+#endif
   }
 
   /// A barrier of the block, or of its cluster. All threads.
@@ -242,6 +278,7 @@ class TilePipeline {
   }
   TILEWRIGHT_DEVICE void produce_tile() {
     arch::name_role("producer");
+    check_batch();
     Loop::produce(handle_.params_, shared_, make_ring(), at_, a_, b_, k_tiles_);
   }
   TILEWRIGHT_DEVICE void produce_scales() {

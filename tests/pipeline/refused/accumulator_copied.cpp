@@ -1,4 +1,4 @@
-// expect: use of deleted function
+// expect: Accumulator(const tilewright::blas::
 #include "tests/pipeline/gemm_case.h"
 
 using namespace tilewright::pipeline_tests;

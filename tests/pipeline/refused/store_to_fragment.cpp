@@ -1,4 +1,4 @@
-// expect: no matching function for call
+// expect: a register fragment is for process_and_store, reduce_and_store and axpby
 #include "tests/pipeline/gemm_case.h"
 
 using namespace tilewright::pipeline_tests;

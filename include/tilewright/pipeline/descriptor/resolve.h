@@ -45,6 +45,9 @@ struct CheckComplete {
   static_assert(!f.is_scaled() || f.interval == 0,
                 "BlockScale contradicts Accumulation<promoted<n>>(): tensor memory sums in FP32");
   static_assert(!f.is_scaled() || f.mantissa_bits == 0, "BlockScale contradicts RequiredMantissaBits");
+  static_assert(!f.require_multicast || f.cluster_m * f.cluster_n > 1,
+                "RequireMulticast needs blocks that share operands: BlocksPerCluster<M, N>() or Tunable<M, "
+                "N>() of more than one");
   static constexpr bool ok = true;
 };
 
@@ -69,17 +72,6 @@ struct CheckRequired {
   static constexpr bool ok = broken < 0;
 };
 
-/// The path is one that kernels exist for.
-template <path P, bool Scaled = false>
-struct CheckBuilt {
-  static_assert(P != path::tcgen05 || Scaled,
-                "the descriptor resolves to the path tcgen05 (dense, SM<1000>), which is not built yet; "
-                "explain<D>() lists what each path needs");
-  static_assert(P != path::none,
-                "no path can carry this descriptor out; explain<D>() lists what each of them needs");
-  static constexpr bool ok = true;
-};
-
 constexpr path resolve(const Facts& f) { return f.required != path::none ? f.required : choose_path(f); }
 
 }  // namespace detail
@@ -92,4 +84,51 @@ inline constexpr path path_of_v =
         ? detail::resolve(facts_of_v<D>)
         : path::none;
 
+namespace detail {
+
+/// Whether all that keeps a descriptor from a path is that its stages are too large.
+template <class D>
+constexpr bool is_too_large() {
+  constexpr Facts f = facts_of_v<D>;
+  return path_of_v<D> == path::none && (is_rule(first_broken_rule(path::wgmma, f), "wgmma.stage") ||
+                                        is_rule(first_broken_rule(path::mma_sync, f), "mma_sync.stage"));
+}
+
+/// Where there is no path, the first broken rule of each that is allowed is a compile error. RequirePath has
+/// said its own.
+template <class D, bool None = path_of_v<D> == path::none>
+struct CheckSome {
+  static constexpr bool ok = true;
+};
+template <class D>
+struct CheckSome<D, true> {
+  static constexpr Facts f = facts_of_v<D>;
+  static constexpr bool large = is_too_large<D>();
+  static_assert(!large,
+                "The tile is too large: not even one pipeline stage fits in shared memory (232448 bytes on "
+                "SM<900>); shrink the tile or lower the precision");
+  static constexpr int broken(path p) {
+    const bool asked = !large && f.required == path::none && (f.allowed >> static_cast<int>(p) & 1) != 0;
+    return asked ? first_broken_rule(p, f) : -1;
+  }
+#define TILEWRIGHT_X(PATH, NAME, NEEDED, CONDITION, ...)                             \
+  static_assert(!is_rule(broken(path::PATH), NAME),                                  \
+                "no path can carry this descriptor out; of " #PATH " the rule " NAME \
+                " is broken; needed: " NEEDED "; explain<D>() lists all that each of them needs");
+  TILEWRIGHT_PIPELINE_RULES(TILEWRIGHT_X)
+#undef TILEWRIGHT_X
+  static constexpr bool ok = false;
+};
+
+/// There is a path, and kernels exist for it.
+template <class D>
+struct CheckBuilt {
+  static constexpr bool is_dense_tcgen05 = path_of_v<D> == path::tcgen05 && !facts_of_v<D>.is_scaled();
+  static_assert(!is_dense_tcgen05,
+                "the descriptor resolves to the path tcgen05 (dense, SM<1000>), which is not built yet; "
+                "explain<D>() lists what each path needs");
+  static constexpr bool ok = CheckSome<D>::ok && !is_dense_tcgen05;
+};
+
+}  // namespace detail
 }  // namespace tilewright::blas

@@ -41,8 +41,9 @@ constexpr bool is_block_of_warpgroups(int threads) {
   return threads == 128 || threads == 256 || threads == 512 || threads == 1024;
 }
 
+/// Granularity 0: threads that block_dim refuses have none.
 constexpr bool divides_tile(int granularity, int extent) {
-  return granularity != 0 && extent % granularity == 0;
+  return granularity == 0 || extent % granularity == 0;
 }
 
 constexpr tiles::WgmmaTilePlan plan_of(const Facts& f) { return tiles::wgmma_tile_plan(f.wgmma_shape()); }
@@ -115,10 +116,10 @@ constexpr bool scales_promotion(const Facts& f) {
   X(wgmma, "wgmma.producer", "BlockDim of at most 512 threads: a block of 1024 has no room for the producer " \
     "warpgroup", f.threads + 128 <= 1024, threads_text(f))                                                    \
   X(wgmma, "wgmma.tile_m",                                                                                    \
-    "M in multiples of 64 with 128 threads, of 128 with 256 or 512",                                          \
+    "M in multiples of 64 with 128 threads, of 128 with 256 or 512, of 256 with 1024",                                          \
     detail::divides_tile(tiles::wgmma_granularity_m(f.threads), f.m),                                      \
     nearest_text("M", f.m, tiles::wgmma_granularity_m(f.threads)))                                         \
-  X(wgmma, "wgmma.tile_n", "N in multiples of 8 with 128 or 256 threads, of 16 with 512",                     \
+  X(wgmma, "wgmma.tile_n", "N in multiples of 8 with 128 or 256 threads, of 16 with 512 or 1024",                     \
     detail::divides_tile(tiles::wgmma_granularity_n(f.threads), f.n),                                      \
     nearest_text("N", f.n, tiles::wgmma_granularity_n(f.threads)))                                         \
   X(wgmma, "wgmma.tile_k",                                                                                    \
@@ -148,15 +149,15 @@ constexpr bool scales_promotion(const Facts& f) {
     "with Tunable: one product, no BlocksPerCluster; K-major tiles of at most 256 x 256 with rows of 128 "    \
     "bytes and at most 256 threads; clusters that are powers of two, by 8 of which M and N can be divided",   \
     !f.tunable || (!f.has_cluster && !f.is_split() && tiles::wgmma_tunable_fits(f.wgmma_shape())),            \
-    tile_text(f) + ", " + cluster_text(f))                                                                    \
+    rows_text(f) + ", " + cluster_text(f))                                                                    \
   X(wgmma, "wgmma.copied_input",                                                                              \
     "with CopiedInput(): one product, K-major rows of 128 bytes, no cluster",                                 \
-    !f.copied_input || detail::copies_input(f), tile_text(f) + ", " + cluster_text(f))                        \
+    !f.copied_input || detail::copies_input(f), rows_text(f) + ", " + cluster_text(f))                        \
   X(wgmma, "wgmma.scaled_promotion",                                                                          \
     "with ScaledPromotion(): FP8 with promoted<4> and K tiles of 128; one part of 64 or 128 columns to a "    \
     "warpgroup, or two of a tile of 128 x 256",                                                               \
     !f.scaled_promotion || detail::scales_promotion(f),                                                       \
-    tile_text(f) + ", promoted<" + std::to_string(f.interval) + ">")                                          \
+    rows_text(f) + ", promoted<" + std::to_string(f.interval) + ">")                                          \
                                                                                                               \
   X(tcgen05, "tcgen05.pipeline", "WithPipeline()", f.with_pipeline, "no WithPipeline()")                      \
   X(tcgen05, "tcgen05.streaming", "EnableInputStreaming()", f.input_streaming, "no EnableInputStreaming()")   \
@@ -201,8 +202,8 @@ constexpr bool scales_promotion(const Facts& f) {
     f.interval == 0 || f.c == Element::f32, precision_text(f))                                                \
   X(mma_sync, "mma_sync.products", "one product", f.products == 1,                                            \
     "Products<" + std::to_string(f.products) + ">()")                                                         \
-  X(mma_sync, "mma_sync.cluster", "no BlocksPerCluster of more than one block",                               \
-    f.cluster_m * f.cluster_n == 1, cluster_text(f))                                                          \
+  X(mma_sync, "mma_sync.multicast", "no RequireMulticast(): BlocksPerCluster is ignored",                     \
+    !f.require_multicast, "RequireMulticast()")                                                               \
   X(mma_sync, "mma_sync.block_dim", "BlockDim of whole warps", f.threads % 32 == 0, threads_text(f))          \
   X(mma_sync, "mma_sync.producer",                                                                            \
     "with WithPipeline() a BlockDim of at most 896 threads: a block of more has no room for the four warps "  \
@@ -247,11 +248,11 @@ constexpr bool scales_promotion(const Facts& f) {
     f.with_pipeline ? f.threads == 128 : f.threads % 32 == 0, threads_text(f))                                \
   X(simt, "simt.tile_m", "M of 32, 64 or 128, of complex numbers 32 or 64; any without WithPipeline()",       \
     !f.with_pipeline || tiles::is_simt_tile_m(f.m, f.is_complex),                                                                 \
-    nearest_text("M", f.m, f.m <= 32 ? 32 : f.m <= 64 ? 64 : f.m <= 128 && !f.is_complex ? 128 : 0))          \
-  X(simt, "simt.tile_n", "N of 128; any without WithPipeline()", !f.with_pipeline || f.n == 128, nearest_text("N", f.n, f.n < 128 ? 128 : 0))                 \
+    f.is_complex ? nearest_of("M", f.m, {32, 64}) : nearest_of("M", f.m, {32, 64, 128}))                      \
+  X(simt, "simt.tile_n", "N of 128; any without WithPipeline()", !f.with_pipeline || f.n == 128, nearest_of("N", f.n, {128}))                 \
   X(simt, "simt.tile_k", "K of 8, 16, 24 or 32, of complex numbers 4, 8, 12 or 16; any without WithPipeline()", \
     !f.with_pipeline || tiles::is_simt_tile_k(f.simt_shape().k),                                                                  \
-    nearest_text("K", f.k, f.simt_shape().k >= 32 ? 0 : f.is_complex ? 4 : 8))                                \
+    f.is_complex ? nearest_of("K", f.k, {4, 8, 12, 16}) : nearest_of("K", f.k, {8, 16, 24, 32}))              \
   X(simt, "simt.registers",                                                                                   \
     "without WithPipeline() accumulators and operands of a thread within what the block leaves it: 215 "      \
     "registers with at most 256 threads, 88 with 512, 24 with 1024; a smaller tile or more threads",          \
@@ -259,12 +260,12 @@ constexpr bool scales_promotion(const Facts& f) {
                            detail::simt_block_plan_of(f).thread_registers, simt_registers_text(f))            \
   X(simt, "simt.accumulation", "no Accumulation<promoted<n>>(): every product is added in FP32",              \
     f.interval == 0, "promoted<" + std::to_string(f.interval) + ">")                                          \
-  X(simt, "simt.cluster", "no BlocksPerCluster of more than one block", f.cluster_m * f.cluster_n == 1,       \
-    cluster_text(f))
+  X(simt, "simt.multicast", "no RequireMulticast(): BlocksPerCluster is ignored", !f.require_multicast,       \
+    "RequireMulticast()")
 // clang-format on
 
 /// One rule of a path.
-struct Rule {
+struct PathRule {
   path of;
   const char* name;    // stable
   const char* needed;  // what would satisfy it
@@ -281,15 +282,15 @@ inline constexpr int kRuleCount = TILEWRIGHT_PIPELINE_RULES(TILEWRIGHT_X) 0;
 
 /// Every rule of every path; those of one path in the order in which they are checked.
 #define TILEWRIGHT_X(PATH, NAME, NEEDED, CONDITION, ...) \
-  Rule{path::PATH, NAME, NEEDED, [](const Facts& f) { return static_cast<bool>(CONDITION); }},
-inline constexpr std::array<Rule, detail::kRuleCount> pipeline_rules{
+  PathRule{path::PATH, NAME, NEEDED, [](const Facts& f) { return static_cast<bool>(CONDITION); }},
+inline constexpr std::array<PathRule, detail::kRuleCount> pipeline_rules{
     {TILEWRIGHT_PIPELINE_RULES(TILEWRIGHT_X)}};
 #undef TILEWRIGHT_X
 
 /// The first rule of a path that a descriptor breaks, as an index into pipeline_rules; -1 when none is.
 constexpr int first_broken_rule(path p, const Facts& f) {
   for (int i = 0; i < detail::kRuleCount; ++i) {
-    const Rule& rule = pipeline_rules[static_cast<size_t>(i)];
+    const PathRule& rule = pipeline_rules[static_cast<size_t>(i)];
     if (rule.of == p && !rule.holds(f)) return i;
   }
   return -1;

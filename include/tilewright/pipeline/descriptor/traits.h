@@ -154,6 +154,7 @@ using scale_type_of = typename detail::Plain<D>::template find<detail::OperatorK
                                                                detail::NoBlockScale>::scale_type;
 
 /// Whether the operator is there, and whether it means anything: not for one block, nor without a pipeline.
+/// Paths other than wgmma and tcgen05 ignore it: DevicePipeline::uses_cluster.
 template <AnyDescription D>
 inline constexpr bool has_blocks_per_cluster_v =
     detail::Plain<D>::template has<detail::OperatorKind::cluster>;

@@ -1,0 +1,11 @@
+// expect: no path can carry this descriptor out; of wgmma the rule wgmma.multicast is broken; needed: with
+// RequireMulticast()
+#include "tests/pipeline/descriptors.h"
+#include "tilewright/blas.h"
+
+using namespace tilewright;
+using namespace tilewright::blas;
+using D = decltype(testing::Bf16Tile() + RequireMulticast() + BlocksPerCluster<3, 1>());
+auto make(bf16* a, bf16* b) {
+  return suggest_pipeline<D>(make_gmem_tensor<row_major>(a, 8, 8), make_gmem_tensor<col_major>(b, 8, 8));
+}
