@@ -179,6 +179,158 @@ TEST_F(Compat, a_reusable_accumulator_and_fragments) {
   }
 }
 
+// ---- a whole-device product: a persistent loop over clusters of tiles, in bands for reuse in L2
+
+struct tile_coord {
+  unsigned row, col;
+};
+/// Tile of a block: clusters go down the rows of a band of `band` columns of clusters.
+__device__ tile_coord rasterize(unsigned index, unsigned rows, unsigned cols, unsigned band) {
+  const unsigned of_band = rows * band, first = index / of_band * band;
+  const unsigned left = first < cols ? cols - first : band;
+  const unsigned width = left < band ? left : band;
+  return {index % of_band / width, first + index % of_band % width};
+}
+
+template <class BLAS, class Alpha, class Beta, class CTensor, class DevicePipeline>
+__launch_bounds__(DevicePipeline::max_threads_per_block, 1) __global__
+    void device_gemm_kernel(Alpha const alpha, Beta const beta, CTensor global_c, unsigned cluster_rows,
+                            unsigned cluster_cols, __grid_constant__ DevicePipeline const device_pipeline) {
+  extern __shared__ __align__(device_pipeline.buffer_alignment()) dx::byte smem[];
+  constexpr unsigned cluster_m = dx::blocks_per_cluster_of_v_m<BLAS>,
+                     cluster_n = dx::blocks_per_cluster_of_v_n<BLAS>;
+  const unsigned rank_m = blockIdx.x % cluster_m, rank_n = blockIdx.y % cluster_n;
+  const unsigned count = cluster_rows * cluster_cols, step = gridDim.x / cluster_m;
+  const auto tile_of = [&](unsigned index) {
+    const tile_coord cluster = rasterize(index, cluster_rows, cluster_cols, 2);
+    return tile_coord{cluster.row * cluster_m + rank_m, cluster.col * cluster_n + rank_n};
+  };
+  unsigned index = blockIdx.x / cluster_m;
+  tile_coord at = tile_of(index);
+  auto tile_pipeline = device_pipeline.get_tile(smem, at.row, at.col);
+  while (index < count) {
+    tile_pipeline.execute([&](auto& accumulator) {
+      auto tile_gmem_c = dx::get_tile(global_c, BLAS::c_shape, at.row, at.col);
+      if (accumulator.is_predicated()) {
+        // A tile over the edge, by hand.
+        const auto results = accumulator.get_results();
+        static_assert(dx::size(results) == 64 * 64 / 128);
+        results.for_each([&](int i, float result) {
+          if (!accumulator.is_index_in_bounds(i)) return;
+          const auto [m, n] = accumulator.map_fragment_index(i);
+          tile_gmem_c(m, n) = alpha * result + beta * tile_gmem_c(m, n);
+        });
+      } else {
+        accumulator.axpby(alpha, beta, tile_gmem_c);
+      }
+    });
+    index += step;
+    at = tile_of(index);
+    device_pipeline.reset_tile(tile_pipeline, at.row, at.col);
+  }
+}
+
+TEST_F(Compat, a_whole_device_product) {
+  constexpr unsigned m = 600, n = 328, k = 144;
+  using BLAS = decltype(dx::Size<64, 64, 32>() + dx::Precision<__half, __half, float>() +
+                        dx::BlockDim<128>() + dx::MaxAlignment() + dx::EnableInputStreaming() +
+                        dx::WithPipeline() + dx::SM<900, dx::arch_specific>() + dx::BlocksPerCluster<2, 1>());
+  Managed<__half> a(m * k), b(k * n);
+  Managed<float> c(m * n);
+  fill(a.data, m * k, 1);
+  fill(b.data, k * n, 3);
+  fill(c.data, m * n, 2);
+  std::vector<float> old(c.data, c.data + m * n);
+  auto global_c = dx::make_gmem_tensor<dx::row_major>(c.data, m, n, n);
+  auto pipeline = dx::make_pipeline<4, BLAS, dx::internal_accumulator>(
+      dx::make_gmem_tensor<dx::row_major>(a.data, m, k, k),
+      dx::make_gmem_tensor<dx::col_major>(b.data, k, n, k));
+  ASSERT_TRUE(pipeline) << pipeline.error().message;
+  using Pipeline = std::decay_t<decltype(*pipeline)>;
+  static_assert(Pipeline::uses_cluster && Pipeline::uses_multicast);
+  constexpr unsigned stage = 2 * (BLAS::a_size + BLAS::b_size) + sizeof(dx::pipeline_stage_scratch_t);
+  ASSERT_EQ(pipeline->buffer_size(), 4 * stage);
+
+  auto kernel = device_gemm_kernel<BLAS, float, float, decltype(global_c),
+                                   std::decay_t<decltype(pipeline->get_device_handle())>>;
+  const auto size = pipeline->buffer_size();
+  ASSERT_EQ(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(size)),
+            cudaSuccess);
+  const auto cluster = pipeline->get_cluster_dim(), tiles = pipeline->get_grid_dim();
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(3 * cluster.x, 1, 1);  // fewer than there are tiles
+  config.blockDim = pipeline->get_block_dim();
+  config.dynamicSmemBytes = size;
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = cluster.x;
+  attribute.val.clusterDim.y = cluster.y;
+  attribute.val.clusterDim.z = cluster.z;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  ASSERT_EQ(cudaLaunchKernelEx(&config, kernel, 2.0f, 3.0f, global_c, tiles.x / cluster.x,
+                               tiles.y / cluster.y, pipeline->get_device_handle()),
+            cudaSuccess);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  for (unsigned row = 0; row < m; ++row) {
+    for (unsigned column = 0; column < n; ++column) {
+      float sum = 0;
+      for (unsigned i = 0; i < k; ++i)
+        sum += __half2float(a.data[row * k + i]) * __half2float(b.data[column * k + i]);
+      ASSERT_EQ(c.data[row * n + column], 2 * sum + 3 * old[row * n + column]) << row << ", " << column;
+    }
+  }
+}
+
+// ---- FP32 on tensor cores, an epilogue of a reusable accumulator
+
+template <class BLAS, class CTensor, class Pipeline>
+__launch_bounds__(Pipeline::max_threads_per_block, 1) __global__
+    void emulated_kernel(CTensor global_c, __grid_constant__ Pipeline const device_pipeline) {
+  extern __shared__ __align__(1024) dx::byte smem[];
+  auto tile_pipeline = device_pipeline.get_tile(smem, blockIdx.x, blockIdx.y);
+  auto accumulator = tile_pipeline.get_accumulator();
+  tile_pipeline.execute(accumulator);
+  tile_pipeline.epilogue(accumulator, [&](auto& acc) {
+    auto tile_c = dx::get_tile(global_c, BLAS::c_shape, blockIdx.x, blockIdx.y);
+    auto fragment = acc.make_empty_fragment();
+    acc.reduce_and_store(fragment, [&](float result, float, auto coord) {
+      return acc.is_coord_in_bounds(coord) ? result + float(dx::get<0>(coord)) : 0.0f;
+    });
+    acc.partition_and_copy(fragment, tile_c);
+  });
+}
+
+TEST_F(Compat, fp32_on_tensor_cores) {
+  constexpr unsigned m = 70, n = 90, k = 40;
+  using BLAS = decltype(dx::Size<64, 64, 32>() + dx::Precision<float>() + dx::BlockDim<128>() +
+                        dx::EnableInputStreaming() + dx::WithPipeline() + dx::SM<900, dx::arch_specific>() +
+                        dx::RequiredMantissaBits<23>());
+  Managed<float> a(m * k), b(k * n), c(m * n);
+  fill(a.data, m * k, 1);
+  fill(b.data, k * n, 3);
+  auto global_c = dx::make_gmem_tensor<dx::row_major>(c.data, m, n, n);
+  cudaStream_t stream = nullptr;
+  auto pipeline = dx::suggest_pipeline<2, BLAS, dx::reusable_accumulator>(
+      dx::make_gmem_tensor<dx::row_major>(a.data, m, k, k),
+      dx::make_gmem_tensor<dx::col_major>(b.data, k, n, k), stream);
+  ASSERT_TRUE(pipeline) << pipeline.error().message;
+  auto kernel =
+      emulated_kernel<BLAS, decltype(global_c), std::decay_t<decltype(pipeline->get_device_handle())>>;
+  const auto size = pipeline->buffer_size();
+  ASSERT_EQ(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(size)),
+            cudaSuccess);
+  kernel<<<dim3(2, 2, 1), pipeline->get_block_dim(), size, stream>>>(global_c, pipeline->get_device_handle());
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  for (unsigned row = 0; row < m; ++row) {
+    for (unsigned column = 0; column < n; ++column) {
+      float sum = float(row % 64);
+      for (unsigned i = 0; i < k; ++i) sum += a.data[row * k + i] * b.data[column * k + i];
+      ASSERT_EQ(c.data[row * n + column], sum) << row << ", " << column;
+    }
+  }
+}
+
 // ---- a kernel without its launch bounds
 
 template <class Pipeline>

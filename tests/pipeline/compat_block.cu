@@ -117,6 +117,8 @@ TEST_F(Compat, batches_with_leading_dimensions) {
   using GEMM = decltype(dx::Size<m, n, k>() + dx::Precision<double>() + dx::SM<900>() + dx::Block() +
                         dx::BlockDim<64>() + dx::LeadingDimension<k + 1, k + 1, n + 2>() +
                         dx::BatchesPerBlock<batches>());
+  static_assert(dx::leading_dimension_of<GEMM>::a == k + 1 && dx::leading_dimension_of_v_b<GEMM> == k + 1 &&
+                dx::leading_dimension_of_v_c<GEMM> == n + 2);
   Managed<double> a(m * k * batches), b(k * n * batches), c(m * n * batches);
   fill(a.data, m * k * batches, 1);
   fill(b.data, k * n * batches, 3);
