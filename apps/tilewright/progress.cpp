@@ -11,7 +11,8 @@ namespace tilewright::cli {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-Progress::Progress(std::string what) : what_(std::move(what)), thread_([this] { report(); }) {}
+Progress::Progress(std::string what, std::function<std::string()> part)
+    : what_(std::move(what)), part_(std::move(part)), thread_([this] { report(); }) {}
 
 Progress::~Progress() {
   {
@@ -46,8 +47,9 @@ void Progress::report() {
 void Progress::print(double seconds) const {
   const bool terminal = isatty(fileno(stderr)) != 0;
   const int total = total_;
-  const std::string part = total > 0 ? fmt::format(" {:.0f} %,", 100.0 * done_ / total) : "";
-  fmt::print(stderr, "{}{}:{} {:.0f} s{}", terminal ? "\r\033[K" : "", what_, part, seconds,
+  std::string part = part_ ? part_() : total > 0 ? fmt::format("{:.0f} %", 100.0 * done_ / total) : "";
+  if (!part.empty()) part += ", ";
+  fmt::print(stderr, "{}{}: {}{:.0f} s{}", terminal ? "\r\033[K" : "", what_, part, seconds,
              terminal ? "" : "\n");
   std::fflush(stderr);
 }

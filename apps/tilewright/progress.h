@@ -14,7 +14,8 @@ namespace tilewright::cli {
 /// otherwise a plain line every ten seconds.
 class Progress {
  public:
-  explicit Progress(std::string what);
+  /// part: says how far it is, for what has no callback; called from another thread.
+  explicit Progress(std::string what, std::function<std::string()> part = {});
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -27,6 +28,7 @@ class Progress {
   void print(double seconds) const;
 
   std::string what_;
+  std::function<std::string()> part_;
   std::atomic<int> done_{0}, total_{0};
   bool finished_ = false;
   std::mutex mutex_;

@@ -1,16 +1,13 @@
 #include "run_block_scaled.h"
 
 #include <array>
-#include <chrono>
 #include <cstring>
 
+#include "emulated_run.h"
 #include "gpu.h"
-#include "progress.h"
 
 namespace tilewright::cli {
 namespace {
-
-using emulator::Machine;
 
 // A, its scales, B, its scales, C and D.
 constexpr size_t kMatrices = 6;
@@ -30,61 +27,24 @@ Buffers buffers_at(const BlockScaledOperands& o, const std::array<void*, kMatric
           .workspace = workspace};
 }
 
-Error no_memory(const char* name, size_t bytes) {
-  return {ErrorCode::out_of_range, "emulator.memory",
-          std::string(name) + ": no memory on the emulated machine for " + std::to_string(bytes) + " bytes"};
-}
-
-Expected<std::array<void*, kMatrices>> place(Machine& machine, BlockScaledOperands& operands) {
+Expected<RunResult> run_emulated(const Plan& plan, BlockScaledOperands& operands, const RunOptions& options,
+                                 bool arithmetic) {
+  EmulatedRun run(plan, options, arithmetic);
   constexpr std::array<const char*, kMatrices> kNames{"A", "A scales", "B", "B scales", "C", "D"};
   std::array<void*, kMatrices> memory{};
   const auto matrices = matrices_of(operands);
   for (size_t i = 0; i < kMatrices; ++i) {
-    if (matrices[i]->empty()) continue;
     const bool output = i == kMatrices - 1;
-    memory[i] = machine.allocate_global(matrices[i]->size(),
-                                        {.name = kNames[i], .writable = output, .initialised = !output});
-    if (memory[i] == nullptr) return no_memory(kNames[i], matrices[i]->size());
-    std::memcpy(memory[i], matrices[i]->data(), matrices[i]->size());
+    const Expected<void*> placed =
+        run.place(*matrices[i], kNames[i], output ? EmulatedRun::Use::result : EmulatedRun::Use::input);
+    if (!placed) return placed.error();
+    memory[i] = *placed;
   }
-  return memory;
-}
-
-Expected<RunResult> run_emulated(const Plan& plan, BlockScaledOperands& operands, const RunOptions& options,
-                                 bool arithmetic) {
-  emulator::MachineOptions settings;
-  settings.schedule = options.schedule;
-  settings.seed = options.seed;
-  settings.arithmetic = arithmetic;
-  settings.trace = !options.trace_file.empty();
-  settings.chip = plan.info().path == "tcgen05" ? emulator::Chip::sm_100a : emulator::Chip::sm_90a;
-  if (plan.info().sms > 0) settings.multiprocessors = static_cast<uint32_t>(plan.info().sms);
-  Machine machine(settings);
-  const auto memory = place(machine, operands);
-  if (!memory) return memory.error();
-  const auto workspace_bytes = static_cast<size_t>(plan.workspace_bytes());
-  void* const workspace =
-      machine.allocate_global(workspace_bytes, {.name = "workspace", .initialised = false});
-  if (workspace == nullptr && workspace_bytes > 0) return no_memory("workspace", workspace_bytes);
-  RunResult result;
-  const auto start = std::chrono::steady_clock::now();
-  Status failed;
-  {
-    const Progress progress("emulating");
-    failed = plan.run(buffers_at(operands, *memory, workspace), &machine);
-  }
-  // The timeline up to a fault is what one wants to see of it.
-  if (settings.trace && (!failed || failed->code == ErrorCode::emulator))
-    if (Status unwritten = machine.write_trace(options.trace_file))
-      return failed ? Error{failed->code, failed->rule, failed->message + "; " + unwritten->message}
-                    : *unwritten;
-  if (failed) return *failed;
-  result.host_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  result.statistics = machine.last_result().statistics;
-  // Of the last kernel alone: a run of several has no modelled time.
-  if (options.schedule == emulator::SchedulePolicy::timed && plan.info().launches == 1)
-    result.time_us = result.statistics->nanoseconds / 1000;
-  if (!operands.d.empty()) std::memcpy(operands.d.data(), (*memory)[kMatrices - 1], operands.d.size());
+  const Expected<void*> workspace = run.workspace();
+  if (!workspace) return workspace.error();
+  const Expected<RunResult> result = run.run(buffers_at(operands, memory, *workspace));
+  if (!result) return result;
+  if (!operands.d.empty()) std::memcpy(operands.d.data(), memory[kMatrices - 1], operands.d.size());
   return result;
 }
 

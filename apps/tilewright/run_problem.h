@@ -18,13 +18,14 @@ struct RunOptions {
   // Emulated machine
   emulator::SchedulePolicy schedule = emulator::SchedulePolicy::fair;
   uint64_t seed = 0;
-  std::string trace_file;  // empty: no trace
+  std::string trace_file;  // empty: no trace; "x.svg": a picture
+  std::optional<emulator::FaultSpec> fault = std::nullopt;
 };
 
 struct RunResult {
   std::optional<double> time_us;  // GPU: mean of the timed iterations; emulated: modelled, under `timed`
   double host_seconds = 0;        // emulated machine: how long it took here
-  std::optional<emulator::Statistics> statistics;
+  std::optional<emulator::Statistics> statistics;  // emulated machine: of all kernels of the run
 };
 
 /// D of `operands` gets the result of one run. Errors: of the run, of the machine, of the trace file.

@@ -82,6 +82,9 @@ class Cluster {
   void yield_point(Thread& thread);
   /// The calling thread saw nothing new.
   void poll(Thread& thread);
+  /// What the thread's warp does now, for the timeline.
+  void trace_in_turn(const Thread& thread, const char* name, Trace::Kind kind, Trace::Place place,
+                     uint32_t bytes);
   /// Ends the calling fiber: never returns.
   [[noreturn]] void leave(Thread& thread);
   void exit_thread(Thread& thread);
@@ -93,6 +96,8 @@ class Cluster {
   /// Where the running thread is, or the asynchronous operation that executes.
   Ticks now() const { return current_thread != nullptr ? current_thread->time : event_time_; }
   uint64_t timeline() const { return timed() ? now() : launch.step; }
+  /// Where a thread is on it, also while the machine does its own work in between.
+  uint64_t timeline(const Thread& thread) const { return timed() ? thread.time : launch.step; }
   /// Threads of a meeting go on together, when the last of them has come.
   void join_times(Thread& thread, const Thread& other) { thread.time = std::max(thread.time, other.time); }
   /// When a phase that completes now is known in a CTA.
@@ -170,6 +175,10 @@ class Cluster {
   bool check_shared(const Thread& thread, SharedPlace place, uint32_t bytes, bool write, const Actor& actor,
                     const char* what);
   const NamedRegion* region_at(const Cta& cta, uint32_t offset) const;
+  Trace::Place place_at(const Cta& cta, uint32_t offset) const {
+    const NamedRegion* region = region_at(cta, offset);
+    return region == nullptr ? Trace::Place{} : Trace::Place{region->name, region->stage};
+  }
 
   // ---- global memory (global_access.cpp); false when it is out of bounds
   bool check_global(Thread& thread, const void* address, uint64_t bytes, bool write, const Actor& actor,
@@ -255,6 +264,7 @@ class Cluster {
   void check_unfinished_phases();
   void check_left_barrier(const Barrier& barrier, const Thread& thread, uint32_t known_phases);
   void resume(Thread& thread);
+  void trace_wait(const Thread& thread);
   Thread* next_thread();
   Thread* next_fair();
   Thread* next_random();

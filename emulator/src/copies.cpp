@@ -9,15 +9,6 @@
 namespace tilewright::emulator {
 namespace {
 
-void trace_copy(Cluster& cluster, const AsyncOperation& operation, const char* name, uint32_t track,
-                uint32_t bytes) {
-  Trace* trace = cluster.launch.trace();
-  if (trace == nullptr) return;
-  const NamedRegion* region = cluster.region_at(*operation.cta, operation.shared);
-  trace->add({name, operation.issuer->cta->number, track, operation.begin, cluster.timeline() + 1,
-              region != nullptr ? region->name : nullptr, region != nullptr ? region->stage : -1, bytes});
-}
-
 // What a copy or a reduction does to its destination.
 void move_elements(const AsyncOperation& operation, std::byte* destination, const std::byte* source) {
   if (operation.reduce) {
@@ -28,6 +19,21 @@ void move_elements(const AsyncOperation& operation, std::byte* destination, cons
 }
 
 }  // namespace
+
+void trace_copy(Cluster& cluster, const AsyncOperation& operation, const char* name, bool load) {
+  Trace* trace = cluster.launch.trace();
+  if (trace == nullptr) return;
+  trace->add({name,
+              load ? Trace::Kind::load : Trace::Kind::store,
+              operation.issuer->cta->number,
+              load ? Trace::Unit::loads : Trace::Unit::stores,
+              0,
+              operation.begin,
+              cluster.timeline(),
+              cluster.place_at(*operation.cta, operation.shared),
+              {},
+              operation.bytes});
+}
 
 uint32_t destinations_of(Thread& thread, SharedPlace place, uint16_t multicast_mask) {
   if (multicast_mask == 0) return 1u << place.cta->rank;
@@ -108,7 +114,7 @@ bool execute_store_step(Cluster& cluster, AsyncOperation& operation) {
     }
     --group.unfinished;
     cluster.launch.result.statistics.bytes_stored += operation.bytes;
-    trace_copy(cluster, operation, operation.reduce ? "reduce" : "store", Trace::kStores, operation.bytes);
+    trace_copy(cluster, operation, operation.reduce ? "reduce" : "store", false);
   }
   if (issuer.wait == Wait::bulk_group && issuer.bulk.done(issuer.wait_value, issuer.wait_read_only)) {
     cluster.wake(issuer);
@@ -117,7 +123,7 @@ bool execute_store_step(Cluster& cluster, AsyncOperation& operation) {
 }
 
 void execute_bulk_load(Cluster& cluster, AsyncOperation& operation) {
-  trace_copy(cluster, operation, "bulk load", Trace::kLoads, operation.bytes);
+  trace_copy(cluster, operation, "bulk load", true);
   for (Cta& cta : cluster.ctas) {
     if ((operation.destinations >> cta.rank & 1) == 0) continue;
     std::memcpy(cta.window + operation.shared, operation.global, operation.bytes);

@@ -16,6 +16,8 @@ void execute_cancel_launch(Cluster& cluster, AsyncOperation& operation);
 /// First reads shared memory, then (the next time) writes global memory; true when both are done.
 bool execute_store_step(Cluster& cluster, AsyncOperation& operation);
 
+/// The copy goes on the timeline, on the track of loads or of stores of its issuer's CTA.
+void trace_copy(Cluster& cluster, const AsyncOperation& operation, const char* name, bool load);
 /// The source and destination of a tensor store.
 void read_tensor_box(const Cta& cta, AsyncOperation& operation);
 void write_tensor_box(AsyncOperation& operation);

@@ -12,6 +12,19 @@ void execute_cp_async(Cluster& cluster, AsyncOperation& operation) {
   std::byte* destination = operation.cta->window + operation.shared;
   std::memcpy(destination, operation.global, operation.source_bytes);
   std::memset(destination + operation.source_bytes, 0, operation.bytes - operation.source_bytes);
+  if (Trace* trace = cluster.launch.trace(); trace != nullptr) {
+    trace->add_to_group({"cp.async",
+                         Trace::Kind::copy,
+                         issuer.cta->number,
+                         Trace::Unit::copies,
+                         issuer.index / kWarpLanes,
+                         operation.begin,
+                         cluster.timeline(),
+                         cluster.place_at(*operation.cta, operation.shared),
+                         {},
+                         operation.bytes},
+                        operation.group);
+  }
   --issuer.copies.groups[operation.group - 1].unfinished;
   if (issuer.wait == Wait::cp_async_group && issuer.copies.done(issuer.wait_value, false))
     cluster.wake(issuer);

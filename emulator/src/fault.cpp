@@ -154,6 +154,7 @@ const FaultSpec* Cluster::begin(Thread& thread, Op op, uint32_t address, uint32_
   const std::optional<FaultSpec>& planted = launch.options().fault;
   const bool hit = planted && planted->op == op && selects(*planted, *this, thread, address, other);
   const FaultSpec* fault = hit ? &*planted : nullptr;
+  if (hit) ++launch.result.statistics.faults_planted;
   // Operations of whole warps and warpgroups are counted where they are carried out.
   const bool collective = op == Op::wgmma || op == Op::stmatrix || op == Op::ldmatrix ||
                           is_tensor_collective(op) || op == Op::mma_sync;

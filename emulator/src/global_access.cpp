@@ -27,6 +27,8 @@ bool Cluster::check_global(Thread& thread, const void* address, uint64_t bytes, 
            name);
     return false;
   }
+  if (write && buffer->options.written != nullptr)
+    buffer->options.written->fetch_add(bytes, std::memory_order_relaxed);
   if (!write && launch.config.dependent_launch &&
       (dependency_agent == kNoAgent || actor.clock[dependency_agent] == 0)) {
     report(ReportKind::dependency_not_waited, &thread,

@@ -1,6 +1,5 @@
 // Who a thread is, and what it is called in reports.
 #include "cluster.h"
-#include "text.h"
 
 namespace tilewright::emulator {
 
@@ -24,8 +23,7 @@ void name_role(const char* role) {
   thread->role = launch.intern(role);
   thread->cluster->note_role(*thread);
   if (Trace* trace = launch.trace(); trace != nullptr && role != nullptr) {
-    const uint32_t warp = thread->index / kWarpLanes;
-    trace->name_track(thread->cta->number, warp, text("warp ", warp, ' ', role));
+    trace->name_warp(thread->cta->number, thread->index / kWarpLanes, role);
   }
 }
 

@@ -109,6 +109,7 @@ std::optional<Index3> Launch::cancel_one(uint32_t taken) {
 }
 
 void Launch::note_end(Ticks end) {
+  this->end = end;
   const ClockModel model = clock_model(options().chip);
   result.statistics.clocks = static_cast<double>(end) / Timing::clocks(1);
   result.statistics.nanoseconds = Timing::nanoseconds(model, end);

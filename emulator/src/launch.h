@@ -46,6 +46,7 @@ struct Launch {
   Random random;
   LaunchResult result;
   bool stopped = false;   // enough was reported
+  uint64_t end = 0;       // modelled time, when all is done
   uint64_t step = 0;      // fiber switches and executed asynchronous operations
   uint64_t progress = 0;  // changes whenever something happened that a polling thread may wait for
 
@@ -109,6 +110,7 @@ struct MachineState {
   GlobalMemory memory;
   Trace trace;
   LaunchResult last;
+  Statistics total;
   std::vector<std::unique_ptr<ClusterStorage>> free_storage;
 };
 

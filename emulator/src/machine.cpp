@@ -1,5 +1,6 @@
 #include "tilewright/emulator/machine.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -63,6 +64,28 @@ Machine& Machine::default_machine() {
 const MachineOptions& Machine::options() const { return state_->options; }
 void Machine::set_options(MachineOptions options) { state_->options = std::move(options); }
 const LaunchResult& Machine::last_result() const { return state_->last; }
+const Statistics& Machine::total_statistics() const { return state_->total; }
+
+void Machine::forget_launches() {
+  state_->total = {};
+  state_->trace.clear();
+}
+
+Statistics& Statistics::operator+=(const Statistics& more) {
+  for (size_t i = 0; i < operations.size(); ++i) operations[i] += more.operations[i];
+  fiber_switches += more.fiber_switches;
+  asynchronous_operations += more.asynchronous_operations;
+  interleavings += more.interleavings;
+  clusters += more.clusters;
+  clusters_canceled += more.clusters_canceled;
+  bytes_loaded += more.bytes_loaded;
+  bytes_stored += more.bytes_stored;
+  most_barrier_phases = std::max(most_barrier_phases, more.most_barrier_phases);
+  faults_planted += more.faults_planted;
+  clocks += more.clocks;
+  nanoseconds += more.nanoseconds;
+  return *this;
+}
 
 Expected<LaunchResult> Machine::launch(const LaunchConfig& config, void (*body)(void*), void* closure) {
   if (std::optional<Error> error = check(config)) return *std::move(error);
@@ -70,12 +93,17 @@ Expected<LaunchResult> Machine::launch(const LaunchConfig& config, void (*body)(
   state_->memory.forget_accesses();
   const MachineOptions& options = state_->options;
   const bool timed = options.schedule == SchedulePolicy::timed && options.explorer == nullptr;
-  state_->trace.start(timed ? Timing::nanoseconds(clock_model(options.chip), 1) / 1000 : 1);
+  if (options.trace) {
+    state_->trace.start(config.kernel_name, config.grid, config.cluster,
+                        timed ? Timing::nanoseconds(clock_model(options.chip), 1) / 1000 : 1);
+  }
   Launch launch(*state_, config, body, closure);
   if (!launch.run()) {
     return Error{ErrorCode::emulator, "launch.memory", "not enough host memory for the threads of a cluster"};
   }
+  if (options.trace) state_->trace.finish(timed ? launch.end : launch.step);
   state_->last = std::move(launch.result);
+  state_->total += state_->last.statistics;
   return state_->last;
 }
 
@@ -91,12 +119,17 @@ void Machine::register_global(void* pointer, size_t bytes, GlobalBufferOptions o
 
 void Machine::unregister_global(void* pointer) { state_->memory.remove(pointer); }
 
+bool Machine::trace_is_empty() const { return state_->trace.empty(); }
+
 std::string Machine::trace_json() const {
   return state_->options.trace ? state_->trace.json() : std::string();
 }
 
+std::string Machine::trace_svg() const { return state_->options.trace ? state_->trace.svg() : std::string(); }
+
 Status Machine::write_trace(const std::string& path) const {
-  return detail::write_whole_file(path, "trace.write", {trace_json()});
+  return detail::write_whole_file(path, "trace.write",
+                                  {path.ends_with(".svg") ? trace_svg() : trace_json()});
 }
 
 namespace {

@@ -150,6 +150,7 @@ void together(Thread& thread, void* d, const void* a, const void* b, uint64_t sh
                    "mma_sync of another shape or other types than the other lanes of its warp");
   } else {
     cluster.launch.count(Op::mma_sync);
+    cluster.trace_in_turn(thread, "mma.sync", Trace::Kind::multiply, {}, 0);
     work();
   }
   part_warp(thread, kAllLanes);

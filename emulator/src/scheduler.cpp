@@ -57,13 +57,66 @@ void Cluster::block(Thread& thread, Wait wait) {
   thread.fiber.suspend();
 }
 
+void Cluster::trace_in_turn(const Thread& thread, const char* name, Trace::Kind kind, Trace::Place place,
+                            uint32_t bytes) {
+  Trace* trace = launch.trace();
+  if (trace == nullptr) return;
+  const uint64_t at = timeline(thread);
+  trace->add_in_turn({name,
+                      kind,
+                      thread.cta->number,
+                      Trace::Unit::warp,
+                      thread.index / kWarpLanes,
+                      at,
+                      at + 1,
+                      place,
+                      {},
+                      bytes});
+}
+
+// Lane 0 speaks for its warp, which waits when the last of its lanes has come.
+void Cluster::trace_wait(const Thread& thread) {
+  Trace* trace = launch.trace();
+  if (trace == nullptr || thread.lane != 0) return;
+  Trace::Place place;
+  switch (thread.wait) {
+    case Wait::mbarrier:
+      place = {thread.wait_barrier->name, thread.wait_barrier->stage};
+      break;
+    case Wait::mma_group:
+      place = {"wgmma"};
+      break;
+    case Wait::bulk_group:
+      place = {"bulk group"};
+      break;
+    case Wait::cp_async_group:
+      place = {"cp.async group"};
+      break;
+    case Wait::named_barrier:
+      place = {"named barrier", static_cast<int>(thread.wait_value)};
+      break;
+    case Wait::cluster_barrier:
+      place = {"cluster barrier"};
+      break;
+    case Wait::registers:
+      place = {"setmaxnreg"};
+      break;
+    default:
+      return;
+  }
+  uint64_t begin = thread.wait_since;
+  const Thread* lanes = &thread;  // threads lie by index
+  for (uint32_t i = 1; i < kWarpLanes && thread.index + i < launch.threads_per_cta; ++i)
+    if (lanes[i].wait == thread.wait) begin = std::max(begin, lanes[i].wait_since);
+  const uint64_t end = wake_time(thread);
+  if (begin < end)
+    trace->add_in_turn({"wait", Trace::Kind::wait, thread.cta->number, Trace::Unit::warp,
+                        thread.index / kWarpLanes, begin, end, place});
+}
+
 void Cluster::wake(Thread& thread) {
   if (thread.wait == Wait::none) return;
-  if (Trace* trace = launch.trace(); trace != nullptr && thread.lane == 0 && thread.wait == Wait::mbarrier) {
-    const Barrier& barrier = *thread.wait_barrier;
-    trace->add({"wait", thread.cta->number, thread.index / kWarpLanes, thread.wait_since, wake_time(thread),
-                barrier.name, barrier.stage, 0});
-  }
+  trace_wait(thread);
   note_wake(thread);
   if (timing_ != nullptr) thread.time = wake_time(thread);
   thread.wait = Wait::none;

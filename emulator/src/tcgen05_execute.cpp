@@ -104,13 +104,14 @@ void store_ones(Thread& thread, const TensorOperation& operation, uint32_t colum
 }
 
 void trace_operation(Cluster& cluster, const Thread& thread, const TensorOperation& operation,
-                     const char* name, uint64_t descriptor) {
-  Trace* trace = cluster.launch.trace();
-  if (trace == nullptr) return;
-  const NamedRegion* region =
-      cluster.region_at(*thread.cta, Tcgen05OperandDescriptor(descriptor).matrix.start);
-  trace->add({name, thread.cta->number, Trace::kTensorCore, operation.begin, cluster.timeline() + 1,
-              region != nullptr ? region->name : nullptr, region != nullptr ? region->stage : -1, 0});
+                     const char* name, Trace::Place source, Trace::Place second = {}) {
+  if (Trace* trace = cluster.launch.trace(); trace != nullptr)
+    trace->add({name, Trace::Kind::multiply, thread.cta->number, Trace::Unit::tensor_core, Trace::kWhole,
+                operation.begin, cluster.timeline(), source, second});
+}
+
+Trace::Place place_of(const Cluster& cluster, const Thread& thread, uint64_t descriptor) {
+  return cluster.place_at(*thread.cta, Tcgen05OperandDescriptor(descriptor).matrix.start);
 }
 
 // True when all columns are done.
@@ -125,7 +126,8 @@ bool execute_mma(Cluster& cluster, Thread& thread, TensorOperation& operation, b
   } else {
     store_ones(thread, operation, n);
   }
-  trace_operation(cluster, thread, operation, "tcgen05.mma", operation.operands.b);
+  trace_operation(cluster, thread, operation, "tcgen05.mma", place_of(cluster, thread, operation.operands.a),
+                  place_of(cluster, thread, operation.operands.b));
   return true;
 }
 
@@ -145,7 +147,7 @@ void execute_copy(Cluster& cluster, Thread& thread, const TensorOperation& opera
       }
     }
   }
-  trace_operation(cluster, thread, operation, "tcgen05.cp", operation.descriptor);
+  trace_operation(cluster, thread, operation, "tcgen05.cp", place_of(cluster, thread, operation.descriptor));
 }
 
 void execute_commit(Cluster& cluster, Thread& thread, const TensorOperation& operation) {

@@ -62,8 +62,14 @@ void move_warp(Thread& thread, const Request& request) {
     const Interval moved = cluster.timing()->move_tensor(thread, warp.moves_end, request.count);
     warp.moves_done = moved.end;
     if (Trace* trace = cluster.launch.trace(); trace != nullptr) {
-      trace->add({what, thread.cta->number, thread.index / kWarpLanes, moved.begin, moved.end,
-                  name_of_columns(*thread.cta, range.column), -1, 0});
+      trace->add({what,
+                  Trace::Kind::tensor_memory,
+                  thread.cta->number,
+                  Trace::Unit::tensor_memory,
+                  thread.index / kWarpLanes,
+                  moved.begin,
+                  moved.end,
+                  {name_of_columns(*thread.cta, range.column)}});
     }
   }
   const bool now = cluster.executes_early();

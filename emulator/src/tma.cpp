@@ -198,12 +198,7 @@ void execute_tensor_load(Cluster& cluster, AsyncOperation& operation) {
       store_row(cta.window, operation.shared + part.image_offset, operation.spec.swizzle, row.data(), bytes);
     }
   });
-  if (Trace* trace = cluster.launch.trace(); trace != nullptr) {
-    const NamedRegion* region = cluster.region_at(*operation.cta, operation.shared);
-    trace->add({"load", operation.issuer->cta->number, Trace::kLoads, operation.begin, cluster.timeline() + 1,
-                region != nullptr ? region->name : nullptr, region != nullptr ? region->stage : -1,
-                operation.bytes});
-  }
+  trace_copy(cluster, operation, "load", true);
   for (Cta& cta : cluster.ctas) {
     if ((operation.destinations >> cta.rank & 1) == 0) continue;
     deliver(cluster, operation, home_of(cluster, operation.home_parity, cta), operation.signalled);

@@ -74,7 +74,8 @@ void check_memory(Thread& thread, uintptr_t address, const OrdinaryAccess& acces
     const auto memory = write ? Timing::Memory::global_store : Timing::Memory::global_load;
     const bool odd = aligned && address % bytes != 0;
     // Kernel parameters, among others, lie in memory that the machine does not know.
-    const GlobalBuffer* buffer = odd || cluster.timed() ? cluster.launch.memory().find(address) : nullptr;
+    const bool watched = odd || cluster.timed() || cluster.launch.trace() != nullptr;
+    const GlobalBuffer* buffer = watched ? cluster.launch.memory().find(address) : nullptr;
     if (odd && buffer != nullptr) {
       const auto offset = static_cast<int64_t>(address - buffer->begin);
       const std::string& name = buffer->options.name;
@@ -83,6 +84,10 @@ void check_memory(Thread& thread, uintptr_t address, const OrdinaryAccess& acces
       return;
     }
     if (cluster.timed() && buffer != nullptr) cluster.timing()->access(thread, memory, bytes);
+    if (buffer != nullptr) {
+      cluster.trace_in_turn(thread, write ? "store" : "load", write ? Trace::Kind::store : Trace::Kind::load,
+                            {buffer->options.name.c_str()}, bytes);
+    }
     cluster.check_global(thread, reinterpret_cast<const void*>(address), bytes, write,
                          {cluster.clock_of(thread), cluster.access_by(thread)}, what);
   }

@@ -329,9 +329,12 @@ void Cluster::execute_wgmma(Warpgroup& group, bool one_slice) {
     }
   }
   if (Trace* trace = launch.trace(); trace != nullptr) {
-    const NamedRegion* region = region_at(*group.cta, MatrixDescriptor(operation.desc_b).start);
-    trace->add({"wgmma", group.cta->number, Trace::kTensorCore + group.index, operation.begin, timeline() + 1,
-                region != nullptr ? region->name : nullptr, region != nullptr ? region->stage : -1, 0});
+    const Trace::Place a = operation.a_registers[0] != nullptr
+                               ? Trace::Place{"registers"}
+                               : place_at(*group.cta, MatrixDescriptor(operation.desc_a).start);
+    trace->add({"wgmma", Trace::Kind::multiply, group.cta->number, Trace::Unit::tensor_core, group.index,
+                operation.begin, timeline(), a,
+                place_at(*group.cta, MatrixDescriptor(operation.desc_b).start)});
   }
   group.queue.pop_front();
   ++group.executed;

@@ -94,7 +94,7 @@ TEST(BlockScaledCommand, writes_a_timeline_for_each_run) {
     std::ifstream in(folder.file(name));
     const std::string text(std::istreambuf_iterator<char>(in), {});
     EXPECT_TRUE(nlohmann::json::accept(text)) << name;
-    EXPECT_NE(text.find("tcgen05.mma B[0]"), std::string::npos) << name;
+    EXPECT_NE(text.find("tcgen05.mma A[0] x B[0]"), std::string::npos) << name;
     EXPECT_NE(text.find("tcgen05.ld left accumulator"), std::string::npos) << name;
   }
 }
@@ -136,7 +136,7 @@ TEST(BlockScaledCommand, sm_90a_dequantises_and_is_checked) {
   EXPECT_NE(text.out.find("as sm_90a"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("dequantised to bf16 first"), std::string::npos);
   EXPECT_NE(text.out.find("kernels of a run: 2"), std::string::npos);
-  EXPECT_EQ(text.out.find("modelled time: "), std::string::npos);
+  EXPECT_NE(text.out.find("modelled time: "), std::string::npos);
   EXPECT_NE(text.out.find("PASS"), std::string::npos);
   const Output explained =
       run_program("explain --device emulator --arch sm_90a --dtype nvfp4 --mnk 4096,7168,2048");

@@ -1,6 +1,7 @@
 // The machine itself: launches, determinism, statistics, faults by occurrence, the timeline.
 #include <sys/resource.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
@@ -221,27 +222,92 @@ TEST_F(MachineTest, TheTimelineShowsRolesAndUnits) {
   });
   ASSERT_TRUE(result.reports.empty()) << result.reports[0].message;
   const std::string json = machine_.trace_json();
-  for (const char* part : {"\"traceEvents\"", "bulk load tile[2]", "wait full[1]", "warp 0 loader",
-                           "warp 3 reader", "TMA loads", "\"bytes\":512", "\"pid\":1"}) {
+  for (const char* part :
+       {"\"traceEvents\"", "bulk load tile[2]", "wait full[1]", "warp 0 loader", "warp 3 reader", "TMA loads",
+        "\"bytes\":512", "\"pid\":1", "\"CTA 1 (block 1,0,0)\"", "thread_sort_index"}) {
     EXPECT_NE(json.find(part), std::string::npos) << part;
   }
-  const std::string path = testing::TempDir() + "trace.json";
+  const std::string svg = machine_.trace_svg();
+  for (const char* part : {"<svg ", "1 of 2 CTAs", ">TMA loads<", "bulk load tile[2]: ", "machine steps"})
+    EXPECT_NE(svg.find(part), std::string::npos) << part;
+  const std::string path = testing::TempDir() + "trace.svg", json_path = testing::TempDir() + "trace.json";
   EXPECT_FALSE(machine_.write_trace(path).has_value());
+  EXPECT_EQ(text_of(path), svg);
+  EXPECT_FALSE(machine_.write_trace(json_path).has_value());
+  EXPECT_EQ(text_of(json_path), json);
   EXPECT_TRUE(machine_.write_trace("/nonexistent/trace.json").has_value());
-  EXPECT_EQ(text_of(path), json);
   // Whole or not at all.
   rlimit before{};
   ::getrlimit(RLIMIT_FSIZE, &before);
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   const rlimit small{json.size() - 1, before.rlim_max};
   ::setrlimit(RLIMIT_FSIZE, &small);
-  const Status failed = machine_.write_trace(path);
+  const Status failed = machine_.write_trace(json_path);
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   ASSERT_TRUE(failed);
   EXPECT_EQ(failed->rule, "trace.write");
-  EXPECT_EQ(text_of(path), json);
+  EXPECT_EQ(text_of(json_path), json);
   std::remove(path.c_str());
+  std::remove(json_path.c_str());
+}
+
+TEST_F(MachineTest, StatisticsAndTheTimelineAreThoseOfAllLaunches) {
+  MachineOptions options;
+  options.trace = true;
+  EXPECT_TRUE(machine_.trace_is_empty());
+  const Exchange exchange{static_cast<std::byte*>(machine_.allocate_global(512))};
+  for (int i = 0; i < 2; ++i) run(options, {.ctas = 2}, exchange);
+  EXPECT_EQ(machine_.last_result().statistics.clusters, 2u);
+  EXPECT_EQ(machine_.total_statistics().clusters, 4u);
+  EXPECT_EQ(machine_.total_statistics().count(Op::bulk_load),
+            2 * machine_.last_result().statistics.count(Op::bulk_load));
+  EXPECT_EQ(machine_.total_statistics().most_barrier_phases,
+            machine_.last_result().statistics.most_barrier_phases);
+  const std::string json = machine_.trace_json();
+  EXPECT_NE(json.find("launch 1, "), std::string::npos);
+  EXPECT_NE(json.find("launch 2, "), std::string::npos);
+  // The second launch begins where the first ended.
+  const auto first_span = [&](const char* process) {
+    double at = -1;
+    const size_t named = json.find(process), span = json.find("\"ts\":", named);
+    EXPECT_EQ(std::sscanf(json.c_str() + span, "\"ts\":%lf", &at), 1);
+    return at;
+  };
+  EXPECT_GT(first_span("launch 2, "), first_span("launch 1, ") + 10);
+  machine_.forget_launches();
+  EXPECT_EQ(machine_.total_statistics().clusters, 0u);
+  EXPECT_TRUE(machine_.trace_is_empty());
+  run({}, {.ctas = 2}, exchange);
+  EXPECT_EQ(machine_.total_statistics().clusters, 2u);
+  EXPECT_TRUE(machine_.trace_is_empty());  // none was asked for
+}
+
+TEST_F(MachineTest, PlainAccessesOfGlobalMemoryAreOnTheTimeline) {
+  TILEWRIGHT_NEEDS_ACCESSES();
+  MachineOptions options;
+  options.trace = true;
+  auto* in = static_cast<uint32_t*>(machine_.allocate_global(512, {.name = "in"}));
+  auto* out = static_cast<uint32_t*>(machine_.allocate_global(512, {.name = "out"}));
+  run(options, {.threads = 64}, [=] { out[thread_id()] = in[thread_id()]; });
+  const std::string json = machine_.trace_json();
+  EXPECT_NE(json.find("\"load in\""), std::string::npos) << json;
+  EXPECT_NE(json.find("\"store out\""), std::string::npos) << json;
+}
+
+TEST_F(MachineTest, CountsTheBytesThatKernelsWriteAndTheFaultsThatItPlants) {
+  std::atomic<uint64_t> written{0};
+  const Exchange exchange{static_cast<std::byte*>(machine_.allocate_global(512, {.written = &written}))};
+  run({}, {}, exchange);
+  EXPECT_EQ(written, 0u);  // it only reads
+  MachineOptions options;
+  options.fault = FaultSpec{.op = Op::mbarrier_init};
+  run(options, {}, exchange);
+  EXPECT_GT(machine_.last_result().statistics.faults_planted, 0u);
+  auto* words = static_cast<uint32_t*>(machine_.allocate_global(512, {.written = &written}));
+  run({}, {.threads = 64}, [=] { store_release(&words[thread_id()], 1, 4, Scope::gpu); });
+  EXPECT_EQ(written, 256u);
+  EXPECT_EQ(machine_.last_result().statistics.faults_planted, 0u);
 }
 
 }  // namespace

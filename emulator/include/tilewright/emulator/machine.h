@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -72,9 +73,13 @@ struct Statistics {
   uint64_t bytes_loaded = 0, bytes_stored = 0;
   /// The largest number of phases that one mbarrier completed (how often a ring wrapped).
   uint32_t most_barrier_phases = 0;
+  /// Operations that MachineOptions::fault changed.
+  uint64_t faults_planted = 0;
   /// Under `timed`: modelled time from the first instruction of the grid to the end of its last operation.
   double clocks = 0, nanoseconds = 0;
 
+  /// Those of one launch after the other: sums, but for the largest number of phases.
+  Statistics& operator+=(const Statistics& more);
   uint64_t count(Op op) const { return operations[static_cast<size_t>(op)]; }
 };
 
@@ -88,6 +93,8 @@ struct GlobalBufferOptions {
   std::string name = "global";
   bool writable = true;     // false: a write by a kernel is reported
   bool initialised = true;  // false: a byte that no kernel has written yet must not be read
+  /// Counts the bytes that kernels write to it; for other threads, to see how far a launch is.
+  std::atomic<uint64_t>* written = nullptr;
 };
 
 struct MachineState;
@@ -112,6 +119,11 @@ class Machine {
   Expected<LaunchResult> launch(const LaunchConfig& config, void (*body)(void*), void* closure);
   /// Result of the last launch on this machine.
   const LaunchResult& last_result() const;
+  /// Of all launches since the machine was made, or since forget_launches: modelled times are added up, as
+  /// of kernels one after another.
+  const Statistics& total_statistics() const;
+  /// total_statistics and the timeline begin anew.
+  void forget_launches();
 
   /// Global memory owned by the machine, surrounded by red zones; null when there is none left.
   void* allocate_global(size_t bytes, GlobalBufferOptions options = {});
@@ -121,10 +133,16 @@ class Machine {
   void register_global(void* pointer, size_t bytes, GlobalBufferOptions options = {});
   void unregister_global(void* pointer);
 
-  /// The last launch as Chrome trace JSON: a process per CTA, a track per warp and per asynchronous unit,
-  /// time in machine steps (a microsecond each), or modelled time under `timed`. Empty unless
-  /// options().trace.
+  /// All launches that options().trace was set for, since the machine was made or since forget_launches, as
+  /// Chrome trace JSON: a process per CTA, a track per warp and per asynchronous unit (several where its
+  /// operations overlap), time in machine steps (a microsecond each), or modelled time under `timed`. Empty
+  /// unless options().trace.
   std::string trace_json() const;
+  /// The same as a picture, of the first CTA of each launch and one more of its cluster.
+  std::string trace_svg() const;
+  /// Nothing that a timeline shows has happened.
+  bool trace_is_empty() const;
+  /// The picture if the path ends in ".svg", else JSON.
   Status write_trace(const std::string& path) const;
 
  private:
