@@ -59,12 +59,12 @@ void add_scaled(const ModelGemm& gemm, int64_t row, int64_t rows, int64_t column
                 int64_t block, Scratch& scratch) {
   const int64_t tile_columns = (columns + 7) / 8 * 8;
   const auto scale = [&](const ModelScales& s, int64_t line) {
-    return s.data[line * s.line_stride + block * s.k_stride];
+    return s.data[line / s.lines * s.line_stride + block * s.k_stride];
   };
   for (int64_t r = 0; r < rows; ++r) {
     const float a = scale(gemm.a_scales, row + r);
     for (int64_t c = 0; c < columns; ++c) {
-      const float factor = a * scale(gemm.b_scales, (column + c) / 128);
+      const float factor = a * scale(gemm.b_scales, column + c);
       const auto at = static_cast<size_t>(r * tile_columns + c);
       const float group = __builtin_bit_cast(float, scratch.group[at]);
       scratch.total[at] = block == 0 ? group * factor : std::fma(group, factor, scratch.total[at]);

@@ -5,18 +5,13 @@
 #include <cstring>
 
 #include "src/gemm_bound.h"
+#include "src/model.h"
 #include "tests/kernels/simt_model.h"
 #include "tests/kernels/text.h"
-#include "tests/kernels/wgmma_model.h"
-#include "tilewright/emulator/tensor_core.h"
 #include "tilewright/numeric/element.h"
 
 namespace tilewright::testing {
 namespace {
-
-emulator::MmaType mma_type(DType type) {
-  return type == DType::e4m3 ? emulator::MmaType::e4m3 : emulator::MmaType::e5m2;
-}
 
 /// `lines`: of the operand that share a scale.
 ScaleView scale_view(const HostScales& s, const Problem& p, int64_t lines) {
@@ -32,18 +27,6 @@ int threads_for(const Problem& p) {
 }
 
 }  // namespace
-
-uint64_t element_bits(DType type, const uint8_t* data, int64_t index) {
-  const int64_t size = bits_of(type) / 8;
-  uint64_t bits = 0;
-  std::memcpy(&bits, data + index * size, static_cast<size_t>(size));
-  return bits;
-}
-
-bool same_element(DType type, uint64_t left, uint64_t right) {
-  if (left == right) return true;
-  return std::isnan(load_element(&left, type, 0)) && std::isnan(load_element(&right, type, 0));
-}
 
 Expectation::Expectation(const GemmCase& c, const HostOperands& operands, const PlanInfo& plan)
     : case_(c), operands_(operands), factors_(factors_of(c)), exchanged_(plan.exchanged) {
@@ -74,40 +57,13 @@ Expectation::Expectation(const GemmCase& c, const HostOperands& operands, const 
 void Expectation::run_model(const PlanInfo& plan) {
   const Problem& p = case_.problem;
   sums_.assign(static_cast<size_t>(p.m * p.n * p.l), 0.0);
-  if (!factors_.reads_ab) return;
+  if (!factors_.model.reads_ab) return;
   if (p.a.type == DType::f32) {
     const std::vector<float> sums = simt_sums(plan, p, operands_.a.view(), operands_.b.view());
     sums_.assign(sums.begin(), sums.end());
     return;
   }
-  if (!is_fp8(p.a.type)) {
-    sums_ = wgmma_sums(p, operands_.a.view(), operands_.b.view());
-    return;
-  }
-  const OperandShape &a = operands_.a.shape, &b = operands_.b.shape;
-  emulator::ModelGemm model;
-  model.a_type = mma_type(a.type);
-  model.b_type = mma_type(b.type);
-  model.m = p.m;
-  model.n = p.n;
-  model.k = p.k;
-  model.lda = a.row_stride;
-  model.ldb = b.column_stride;
-  model.interval = p.interval;
-  model.fast = p.accumulation == Accumulation::fast;
-  model.threads = gemm_.threads;
-  for (int64_t batch = 0; batch < p.l; ++batch) {
-    model.a = operands_.a.bytes.data() + batch * a.batch_stride;
-    model.b = operands_.b.bytes.data() + batch * b.batch_stride;
-    if (p.scale_mode == ScaleMode::block_1x128_128x128) {
-      const HostScales &sa = operands_.a_scales, &sb = operands_.b_scales;
-      model.a_scales = {sa.data() + batch * sa.batch_stride, sa.line_stride, sa.k_stride};
-      model.b_scales = {sb.data() + batch * sb.batch_stride, sb.line_stride, sb.k_stride};
-    }
-    std::vector<float> sums(static_cast<size_t>(p.m * p.n));
-    static_cast<void>(emulator::model_gemm_fp8(model, sums.data(), p.n));
-    std::copy(sums.begin(), sums.end(), sums_.begin() + batch * p.m * p.n);
-  }
+  sums_ = model_sums(p, gemm_);
 }
 
 ComparisonRules Expectation::rules() const {
@@ -160,49 +116,6 @@ std::string Expectation::judge_amax(float amax, const std::vector<uint8_t>& d) c
   return most == amax ? "" : text("amax is ", amax, ", but D has ", most);
 }
 
-float Expectation::scale_of(int64_t batch, int64_t row, int64_t column) const {
-  if (case_.problem.scale_mode != ScaleMode::per_row_column || factors_.scale == 0) return factors_.scale;
-  const float of_row = operands_.a_scales.at(batch, row, 0),
-              of_column = operands_.b_scales.at(batch, column, 0);
-  return exchanged_ ? factors_.scale * of_column * of_row : factors_.scale * of_row * of_column;
-}
-
-double Expectation::model_value(int64_t batch, int64_t row, int64_t column) const {
-  const Problem& p = case_.problem;
-  const double sum = sums_[static_cast<size_t>((batch * p.m + row) * p.n + column)];
-  const OperandShape& c = operands_.c.shape;
-  const double source =
-      factors_.reads_c ? load_element(operands_.c.bytes.data(), c.type, c.index(batch, row, column)) : 0.0;
-  // One rounding for the product and one for the sum, in the arithmetic of the kernel's epilogue.
-  const auto linear = [&](auto scale, auto beta) {
-    using Type = decltype(scale);
-    const Type product = scale * static_cast<Type>(sum);
-    return static_cast<double>(factors_.reads_c ? std::fma(beta, static_cast<Type>(source), product)
-                                                : product);
-  };
-  const double value = is_integer(p.a.type) || p.a.type == DType::f64
-                           ? linear(double{factors_.scale}, double{factors_.beta})
-                           : linear(scale_of(batch, row, column), factors_.beta);
-  if (p.epilogue.bias == BiasKind::none) return value;
-  return static_cast<float>(value) + static_cast<float>(gemm_.epilogue.bias_at(batch, row, column));
-}
-
-uint64_t Expectation::model_bits(int64_t batch, int64_t row, int64_t column, bool aux) const {
-  const Problem& p = case_.problem;
-  double value = model_value(batch, row, column);
-  uint64_t bits = 0;
-  if (aux) {
-    store_element(&bits, p.epilogue.aux->type, 0, value, false);
-    return bits;
-  }
-  if (p.epilogue.any()) {
-    value = activate(p.epilogue.activation, value);
-    value = factors_.after == 0 ? 0.0f : factors_.after * static_cast<float>(value);
-  }
-  store_element(&bits, p.d.type, 0, value, p.saturate && bits_of(p.d.type) == 8);
-  return bits;
-}
-
 std::string Expectation::compare_with_model(const std::vector<uint8_t>& d) const {
   // The function is another one on each machine, to a few bits.
   if (case_.problem.epilogue.activation == Activation::gelu) return "";
@@ -218,11 +131,13 @@ std::string Expectation::compare_with_model(const HostOperand& output, const std
   if (sums_.empty()) return "";
   const Problem& p = case_.problem;
   const DType type = output.shape.type;
+  const ModelEpilogue epilogue{p, gemm_, factors_.model, exchanged_};
   for (int64_t batch = 0; batch < p.l; ++batch) {
     for (int64_t row = 0; row < p.m; ++row) {
       for (int64_t column = 0; column < p.n; ++column) {
         const uint64_t got = element_bits(type, got_bytes.data(), output.shape.index(batch, row, column));
-        const uint64_t wanted = model_bits(batch, row, column, aux);
+        const uint64_t wanted = epilogue.bits(sums_[static_cast<size_t>((batch * p.m + row) * p.n + column)],
+                                              batch, row, column, aux);
         if (same_element(type, got, wanted)) continue;
         return text("element (", batch, ", ", row, ", ", column, ") has bits 0x", std::hex, got,
                     ", the model 0x", wanted);

@@ -27,12 +27,6 @@ class Expectation {
 
  private:
   void run_model(const PlanInfo& plan);
-  /// What a sum is multiplied with, in the kernel's order of operations.
-  float scale_of(int64_t batch, int64_t row, int64_t column) const;
-  /// Before an activation.
-  double model_value(int64_t batch, int64_t row, int64_t column) const;
-  /// What is stored as D, or as aux.
-  uint64_t model_bits(int64_t batch, int64_t row, int64_t column, bool aux) const;
   std::string compare_with_model(const HostOperand& output, const std::vector<uint8_t>& got, bool aux) const;
   /// The problem before its activation and scale, or before its scale.
   ReferenceGemm reference_without(bool activation) const;
@@ -46,10 +40,5 @@ class Expectation {
   std::vector<double> reference_, magnitude_;  // [batch][m][n]
   std::vector<double> sums_;                   // [batch][m][n], by the model; empty without it
 };
-
-/// Bits of element `index`.
-uint64_t element_bits(DType type, const uint8_t* data, int64_t index);
-/// Equal bits, or both a NaN.
-bool same_element(DType type, uint64_t left, uint64_t right);
 
 }  // namespace tilewright::testing

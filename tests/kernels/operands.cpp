@@ -171,7 +171,7 @@ HostOperands make_operands(const GemmCase& c) {
   o.c = make(shape_of(p.c, p.m, p.n, p.l));
   o.d = make(shape_of(p.d, p.m, p.n, p.l));
   const Factors factors = factors_of(c);
-  if (factors.reads_ab) {
+  if (factors.model.reads_ab) {
     fill(o.a, c, c.a_value, c.seed);
     fill(o.b, c, c.b_value, c.seed + 1);
     if (c.data == Data::specials) {
@@ -179,7 +179,7 @@ HostOperands make_operands(const GemmCase& c) {
       plant_specials(o.b, true);
     }
   }
-  if (factors.reads_c) fill(o.c, c, c.c_value, c.seed + 2);
+  if (factors.model.reads_c) fill(o.c, c, c.c_value, c.seed + 2);
   const EpilogueOps& e = p.epilogue;
   if (e.bias != BiasKind::none) {
     const int64_t count = e.bias == BiasKind::row ? p.m : p.n;
@@ -190,40 +190,39 @@ HostOperands make_operands(const GemmCase& c) {
   if (p.scale_mode != ScaleMode::per_tensor) {
     const bool blocks = p.scale_mode == ScaleMode::block_1x128_128x128;
     const int64_t k_blocks = blocks ? (p.k + 127) / 128 : 1, n_lines = blocks ? (p.n + 127) / 128 : p.n;
-    o.a_scales = make_scales(p.a_scales, p.m, k_blocks, p.l, false, c.a_scale, factors.reads_ab);
-    o.b_scales = make_scales(p.b_scales, n_lines, k_blocks, p.l, blocks, c.b_scale, factors.reads_ab);
+    o.a_scales = make_scales(p.a_scales, p.m, k_blocks, p.l, false, c.a_scale, factors.model.reads_ab);
+    o.b_scales = make_scales(p.b_scales, n_lines, k_blocks, p.l, blocks, c.b_scale, factors.model.reads_ab);
   }
   return o;
+}
+
+// Factors in device memory: those of one that is zero read nothing behind them.
+ModelFactors device_factors(const Problem& p) {
+  ModelFactors f;
+  if (p.epilogue.any()) {
+    f.scale = p.alpha == 0 || p.k == 0 ? 0.0f : product({p.alpha, p.scale_a, p.scale_b});
+    f.beta = p.beta;
+    f.after = p.scale_d;
+  } else {
+    // With more scales, scale_a and scale_b are on the host.
+    if (p.k != 0)
+      f.scale = p.scale_mode != ScaleMode::per_tensor
+                    ? product({static_cast<float>(double{p.scale_a} * p.scale_b), p.alpha, p.scale_d})
+                    : product({p.alpha, p.scale_a, p.scale_b, p.scale_d});
+    f.beta = product({p.beta, p.scale_d});
+  }
+  f.reads_ab = f.scale != 0;
+  f.reads_c = f.beta != 0;
+  return f;
 }
 
 Factors factors_of(const GemmCase& c) {
   const Problem& p = c.problem;
   Factors f;
-  if (p.epilogue.any()) {
-    const bool zero = p.alpha == 0 || p.k == 0;
-    f.scale = zero               ? 0.0f
-              : c.device_scalars ? product({p.alpha, p.scale_a, p.scale_b})
-                                 : static_cast<float>(double{p.alpha} * p.scale_a * p.scale_b);
-    f.beta = p.beta;
-    f.after = p.scale_d;
-  } else if (c.device_scalars &&
-             p.scale_mode != ScaleMode::per_tensor) {  // scale_a and scale_b are on the host
-    f.scale =
-        p.k == 0 ? 0.0f : product({static_cast<float>(double{p.scale_a} * p.scale_b), p.alpha, p.scale_d});
-    f.beta = product({p.beta, p.scale_d});
-  } else if (c.device_scalars) {
-    f.scale = p.k == 0 ? 0.0f : product({p.alpha, p.scale_a, p.scale_b, p.scale_d});
-    f.beta = product({p.beta, p.scale_d});
-  } else {
-    if (p.k != 0 && p.alpha != 0)
-      f.scale = static_cast<float>(double{p.alpha} * p.scale_a * p.scale_b * p.scale_d);
-    if (p.beta != 0) f.beta = static_cast<float>(double{p.beta} * p.scale_d);
-  }
-  f.reads_ab = f.scale != 0;
-  f.reads_c = f.beta != 0;
-  f.alpha = f.reads_ab ? double{p.alpha} * p.scale_a * p.scale_b : 0.0;
-  f.reference_beta = f.reads_c ? p.beta : 0.0;
-  f.scale_d = f.reads_ab || f.reads_c || p.epilogue.any() ? p.scale_d : 1.0;
+  f.model = c.device_scalars ? device_factors(p) : model_factors(p);
+  f.alpha = f.model.reads_ab ? double{p.alpha} * p.scale_a * p.scale_b : 0.0;
+  f.reference_beta = f.model.reads_c ? p.beta : 0.0;
+  f.scale_d = f.model.reads_ab || f.model.reads_c || p.epilogue.any() ? p.scale_d : 1.0;
   return f;
 }
 

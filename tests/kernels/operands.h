@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "src/model.h"
 #include "tests/kernels/gemm_case.h"
 
 namespace tilewright::testing {
@@ -58,10 +59,8 @@ HostOperands make_operands(const GemmCase& c);
 
 /// The factors of the epilogue as kernels compute them, and as the formula has them.
 struct Factors {
-  float scale = 0, beta = 0;  // D = convert(scale * sum + beta * C), but for scales of rows and columns
+  ModelFactors model;
   double alpha = 0, reference_beta = 0, scale_d = 1;
-  float after = 1;  // scale_d where an epilogue comes before it: it is then not in `scale` and `beta`
-  bool reads_ab = false, reads_c = false;
 };
 Factors factors_of(const GemmCase& c);
 

@@ -118,7 +118,7 @@ TEST(ModelGemm, scales_multiply_the_groups_as_they_are_added) {
   for (float& s : sb) s = -2.0f + static_cast<float>(random() % 1000) / 300;
   ModelGemm gemm{MmaType::e4m3, MmaType::e4m3, m, n, k, a.data(), k, b.data(), k, 4, false, 1};
   gemm.a_scales = {sa.data(), 1, m};
-  gemm.b_scales = {sb.data(), blocks, 1};
+  gemm.b_scales = {sb.data(), blocks, 1, 128};
   std::vector<float> d(m * n);
   ASSERT_FALSE(model_gemm_fp8(gemm, d.data(), n));
   for (const int64_t column : {0, 127, 128, 255, 256, 259}) {

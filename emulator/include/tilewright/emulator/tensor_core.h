@@ -41,11 +41,12 @@ void tensor_core_multiply(const WgmmaInstruction& instruction, const uint8_t* a,
 void tensor_core_mma_sync(const MmaSyncInstruction& instruction, const uint8_t* a, const uint8_t* b,
                           uint32_t* d);
 
-/// FP32 scales of blocks along K (128 elements, 4 MMAs): that of line i and block j at
-/// data[i * line_stride + j * k_stride]. A line is a row of A, or 128 rows of B.
+/// FP32 scales of blocks along K (128 elements, 4 MMAs): that of block j of row i at
+/// data[i / lines * line_stride + j * k_stride]. A row is one of A, or a column of the product's B.
 struct ModelScales {
   const float* data = nullptr;
   int64_t line_stride = 0, k_stride = 0;
+  int64_t lines = 1;  // rows that share a scale
 };
 
 /// What the library's FP8 kernels compute before their epilogue, on the CPU.
