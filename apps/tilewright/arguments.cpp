@@ -1,9 +1,11 @@
 #include "arguments.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 namespace tilewright::cli {
@@ -34,7 +36,45 @@ DType usual_output(DType a, DType b) {
   return either(DType::bf16) ? DType::bf16 : DType::f16;
 }
 
+/// The words of --dtype for one operand.
+constexpr const char* kTypeWords =
+    "e4m3, e5m2, f16, bf16, tf32, s8, u8, f32, f64, cf16, cbf16, ctf32, cf32, cf64, mxfp8, mxfp4, nvfp4, "
+    "fp8-1x128";
+
+/// Likewise what is no such word.
+Expected<DType> parse_operand_type(const std::string& word) {
+  const Expected<DType> type = parse_dtype(word);
+  if (!type)
+    return Error{type.error().code, type.error().rule,
+                 fmt::format("--dtype: '{}' is not one of {}", word, kTypeWords)};
+  return type;
+}
+
 }  // namespace
+
+const CLI::Validator& count_check() {
+  static const CLI::Validator check(
+      [](const std::string& text) {
+        return text.starts_with('-') ? fmt::format("{} is negative; the least is 0", text) : std::string();
+      },
+      "NUMBER >= 0");
+  return check;
+}
+
+Status check_writable(std::string_view option, const std::string& path) {
+  if (path.empty()) return {};
+  const std::filesystem::path file(path), parent = file.parent_path().empty() ? "." : file.parent_path();
+  std::error_code ignored;
+  const bool exists = std::filesystem::exists(file, ignored);
+  const std::string& where = exists ? path : parent.string();
+  const bool folder = std::filesystem::is_directory(exists ? file : parent, ignored);
+  if (folder != exists && access(where.c_str(), W_OK) == 0) return {};
+  return Error{ErrorCode::io, "file.write",
+               fmt::format("--{}: {} cannot be written: {}", option, path,
+                           exists && folder   ? "it is a folder"
+                           : exists || folder ? fmt::format("{} is not writable", where)
+                                              : fmt::format("there is no folder {}", where))};
+}
 
 std::string both_spellings(std::string_view name) {
   std::string dashes(name);
@@ -57,7 +97,9 @@ Expected<std::vector<int64_t>> parse_integers(std::string_view option, const std
     ++at;
   }
   if (values.size() == count && at == end) return values;
-  return bad_option(option, text, fmt::format("{} integers separated by '{}'", count, separator));
+  return bad_option(
+      option, text,
+      count == 1 ? "an integer" : fmt::format("{} integers separated by '{}'", count, separator));
 }
 
 Expected<Shape2> parse_shape(std::string_view option, const std::string& text) {
@@ -67,10 +109,9 @@ Expected<Shape2> parse_shape(std::string_view option, const std::string& text) {
   return Shape2{(*values)[0], (*values)[1]};
 }
 
-void ProblemArguments::add_to(CLI::App& app) {
-  app.add_option(
-      "--mnkl", mnkl,
-      "Extents M,N,K,L. Default: 4096,4096,4096,1 on a GPU, 512,512,512,1 emulated; f32: 256,256,64,1");
+void ProblemArguments::add_to(CLI::App& app, const std::string& default_extents) {
+  this->app = &app;
+  app.add_option("--mnkl", mnkl, "Extents M,N,K,L. " + default_extents);
   app.add_option("--mnk", mnk, "Extents M,N,K of one batch")->excludes("--mnkl");
   app.add_option(
          "--dtype", dtype,
@@ -81,7 +122,8 @@ void ProblemArguments::add_to(CLI::App& app) {
       ->capture_default_str();
   app.add_option(
       both_spellings("c_dtype"), c_dtype,
-      "Type of D: Float16, Float32, BFloat16, Float8E4M3FN, Float8E5M2, Int32. Default: that of the "
+      "Type of D: Float16, Float32, BFloat16, Float8E4M3FN, Float8E5M2, Int32, Float64, Complex64, "
+      "Complex128, Complex32 or ComplexBFloat16. Default: that of the "
       "operands for f16, bf16, f32, f64 and complex ones, Float32 for tf32, Complex64 for ctf32, Int32 for "
       "integers, else Float16");
   app.add_option(both_spellings("a_major"), a_major, "Contiguous dimension of A: k or m")
@@ -89,9 +131,9 @@ void ProblemArguments::add_to(CLI::App& app) {
   app.add_option(both_spellings("b_major"), b_major, "Contiguous dimension of B: k or n")
       ->capture_default_str();
   app.add_option(both_spellings("c_major"), c_major, "Contiguous dimension of C and D: n (the default) or m");
-  app.add_option("--accumulation", accumulation, "promoted or fast")->capture_default_str();
+  app.add_option("--accumulation", accumulation, "FP8: promoted or fast")->capture_default_str();
   app.add_option(both_spellings("mma_promotion_interval"), interval,
-                 "MMAs (of 32 along K) between promotions: 1, 2 or a multiple of 4")
+                 "FP8: MMAs (of 32 along K) between promotions: 1, 2 or a multiple of 4")
       ->capture_default_str();
   app.add_option(both_spellings("tile_shape_mn"), tile, "Tile of a CTA, M,N. Default: the planner's choice");
   app.add_option(both_spellings("cluster_shape_mn"), cluster,
@@ -141,10 +183,7 @@ void ProblemArguments::add_to(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--M", m, "M alone")->excludes("--mnkl")->excludes("--mnk");
   app.add_option("--N", n, "N alone")->excludes("--mnkl")->excludes("--mnk");
-  app.add_option("--K", ks,
-                 "K alone; block-scaled: a list. Block-scaled defaults: 8192, 8192 and 512 to 8192 on a GPU")
-      ->excludes("--mnkl")
-      ->excludes("--mnk");
+  app.add_option("--K", ks, "K alone; block-scaled: a list")->excludes("--mnkl")->excludes("--mnk");
   app.add_option("--overlap", overlap,
                  "Block-scaled: accumulators that share tensor memory: on, off, or both to compare")
       ->capture_default_str();
@@ -190,9 +229,24 @@ Status ProblemArguments::set_extents(Problem& p) const {
     p.l = one_batch ? 1 : (*extents)[3];
     return {};
   }
-  if (!block_scaled() && extents_given() && (!m || !n || ks.size() != 1))
-    return bad_option("K", fmt::format("{} values", ks.size()),
-                      "what other than block-scaled types take: --M, --N and one K");
+  if (!block_scaled() && extents_given()) {
+    if (ks.size() > 1)
+      return Error{
+          ErrorCode::invalid_argument, "option.K",
+          fmt::format("--K: {} values, but only block-scaled types take a list; nearest legal: one K",
+                      ks.size())};
+    std::string missing;
+    for (const auto& [name, there] :
+         {std::pair{"--M", m.has_value()}, {"--N", n.has_value()}, {"--K", !ks.empty()}})
+      if (!there) missing += (missing.empty() ? "" : " and ") + std::string(name);
+    if (!missing.empty())
+      return Error{
+          ErrorCode::invalid_argument, "option.K",
+          fmt::format(
+              "{} missing: --M, --N and one K are given together (or --mnk M,N,K), but for block-scaled "
+              "types",
+              missing)};
+  }
   p.m = m.value_or(0);
   p.n = n.value_or(0);
   p.k = ks.empty() ? 0 : ks.front();
@@ -219,7 +273,7 @@ Status ProblemArguments::set_types(Problem& p) const {
       operands[i]->block = *format;
       operands[i]->type = element_type(*format);
     } else {
-      const Expected<DType> type = parse_dtype(words[i]);
+      const Expected<DType> type = parse_operand_type(words[i]);
       if (!type) return type.error();
       operands[i]->type = *type;
     }
@@ -264,6 +318,7 @@ Expected<Problem> ProblemArguments::problem() const {
   if (Status s = set_types(p)) return *s;
   if (Status s = set_layouts(p)) return *s;
   if (Status s = set_epilogue(p)) return *s;
+  if (Status s = check_given(p)) return *s;
   const Expected<int> sums = parse_word("accumulation", accumulation, {"promoted", "fast"});
   if (!sums) return sums.error();
   p.accumulation = *sums == 0 ? Accumulation::promoted : Accumulation::fast;
@@ -275,6 +330,22 @@ Expected<Problem> ProblemArguments::problem() const {
   p.scale_d = scale_d;
   p.saturate = !no_saturate;
   return p;
+}
+
+// Options that would do nothing.
+Status ProblemArguments::check_given(const Problem& p) const {
+  const bool promoted = is_fp8(p.a.type) && !p.a.block;
+  for (const char* option : {"accumulation", "mma_promotion_interval"})
+    if (!promoted && given(std::string("--") + option))
+      return Error{
+          ErrorCode::invalid_argument, fmt::format("option.{}", option),
+          fmt::format("--{}: only FP8 sums are promoted; with --dtype {} leave it out", option, dtype)};
+  if (!block_scaled() && given("--overlap"))
+    return Error{ErrorCode::invalid_argument, "option.overlap",
+                 fmt::format("--overlap: only block-scaled types have accumulators in tensor memory; with "
+                             "--dtype {} leave it out",
+                             dtype)};
+  return {};
 }
 
 Status ProblemArguments::set_layouts(Problem& p) const {
@@ -328,6 +399,20 @@ Expected<Options> ProblemArguments::options() const {
   o.max_workspace = max_workspace;
   o.static_shape = static_shape;
   return o;
+}
+
+Status check_machine_options(const ProblemArguments& problem, bool emulated) {
+  constexpr const char* kOfGpu[] = {"--warmup_iterations", "--iterations", "--use_cold_l2"};
+  constexpr const char* kOfEmulator[] = {"--schedule", "--trace", "--fault"};
+  for (const char* option : emulated ? kOfGpu : kOfEmulator) {
+    if (!problem.given(option)) continue;
+    const std::string name(option + 2), where(emulated ? "a GPU" : "the emulated machine");
+    if (problem.device != "auto" || !emulated)
+      return Error{ErrorCode::invalid_argument, "option." + name,
+                   fmt::format("--{}: only {} has it; leave it out", name, where)};
+    fmt::print(stderr, "--{} is ignored: only {} has it.\n", name, where);
+  }
+  return {};
 }
 
 const char* major_word(bool k_major, const char* other) { return k_major ? "k" : other; }

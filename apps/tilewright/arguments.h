@@ -14,6 +14,13 @@
 
 namespace tilewright::cli {
 
+/// 0, 1, 2, ...: refuses a negative number in a sentence.
+const CLI::Validator& count_check();
+
+/// Whether a file can be made at the path, which an option names; nothing is written. Known before a long
+/// run.
+Status check_writable(std::string_view option, const std::string& path);
+
 /// "--some_name,--some-name": every option has both spellings.
 std::string both_spellings(std::string_view name);
 
@@ -37,8 +44,15 @@ struct ProblemArguments {
   std::string device = "auto", arch = "auto", overlap = "on", scheduler = "static";
   std::optional<int64_t> m, n;
   std::vector<int64_t> ks;
+  const CLI::App* app = nullptr;  // the command that has these options
 
-  void add_to(CLI::App& app);
+  /// default_extents: what the command runs without extents, for its help.
+  void add_to(CLI::App& app, const std::string& default_extents);
+  /// Whether the option stands on the command line.
+  bool given(const std::string& option) const {
+    const CLI::Option* found = app != nullptr ? app->get_option_no_throw(option) : nullptr;
+    return found != nullptr && found->count() > 0;
+  }
   /// Whether M, N and K were named; otherwise problem() leaves them zero.
   bool extents_given() const { return !mnkl.empty() || !mnk.empty() || m || n || !ks.empty(); }
   /// Whether A or B is named by a block-scaled format.
@@ -55,7 +69,12 @@ struct ProblemArguments {
   Status set_extents(Problem& problem) const;
   Status set_types(Problem& problem) const;
   Status set_epilogue(Problem& problem) const;
+  Status check_given(const Problem& problem) const;
 };
+
+/// Refuses options that do nothing on the machine. Where no machine was asked for they may come from a
+/// command for the other one: that they are ignored is said.
+Status check_machine_options(const ProblemArguments& problem, bool emulated);
 
 /// The word for where an operand's neighbours in memory lie: "k" or `other`.
 const char* major_word(bool k_major, const char* other);

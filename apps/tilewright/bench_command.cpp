@@ -30,6 +30,7 @@ struct BenchArguments {
 };
 
 void BenchArguments::add_to(CLI::App& app) {
+  problem.app = &app;
   app.add_option("--suite", suite,
                  "headline (five shapes; f32: ten) or all (eleven; f32, f16, bf16: with layouts)")
       ->check(CLI::IsMember({"headline", "all"}))
@@ -58,11 +59,16 @@ void BenchArguments::add_to(CLI::App& app) {
       ->capture_default_str();
   app.add_option(both_spellings("c_dtype"), problem.c_dtype,
                  "Type of D: 16 or 32 bits. Default: as for gemm; block-scaled: BFloat16 (also for Float16)");
-  app.add_option(both_spellings("mma_promotion_interval"), problem.interval)->capture_default_str();
+  app.add_option(both_spellings("mma_promotion_interval"), problem.interval,
+                 "FP8: MMAs between promotions, as for gemm")
+      ->capture_default_str();
   app.add_flag(both_spellings("promoted_only"), promoted_only, "Leave our fast accumulation out");
   app.add_flag(both_spellings("no_peers"), no_peers, "Without cuBLASLt");
   app.add_option("--cublaslt", cublaslt, "The library's file");
-  app.add_option("--rounds", method.rounds)->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--rounds", method.rounds,
+                 "Of all contenders, one after the other; the result is their mean")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("--bursts", method.bursts, "Of each contender in a round")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -310,7 +316,12 @@ Expected<int> run_bench(const BenchArguments& args) {
   const Expected<std::vector<Config>> configs = parse_configs(args.configs);
   if (!configs) return configs.error();
   const Expected<std::vector<BenchProblem>> shapes = problems_of(args);
-  if (!shapes) return shapes.error();
+  if (!shapes) {
+    // The planner would name the emulated machine, which has no times to compare.
+    const Expected<GpuDescription> gpu = describe_current_gpu();
+    if (gpu || shapes.error().code != ErrorCode::no_device) return shapes.error();
+    return Error{ErrorCode::no_device, "device.gpu", "bench measures on a GPU: " + gpu.error().message};
+  }
   if (shapes->empty()) return Error{ErrorCode::invalid_argument, "option.shapes", "--shapes: names none"};
   const Expected<Bench> bench = open_bench(args);
   if (!bench) return bench.error();

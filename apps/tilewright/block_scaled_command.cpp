@@ -86,10 +86,8 @@ Expected<Request> resolve_request(const ProblemArguments& arguments, const Block
   request.options = *options;
   request.options.device = resolve(*options, *problem);
   const bool emulated = request.options.device == Device::emulator;
-  if (asked.files_given) return bad("a_file", "block-scaled operands are made from a seed");
   if (asked.tolerance) return bad("tolerance", "block-scaled products are checked against their bound only");
-  if (!asked.run.trace_file.empty() && !emulated)
-    return bad("trace", "only the emulated machine has a timeline");
+  if (Status s = check_machine_options(arguments, emulated)) return *s;
   if (asked.init == "full_range") request.init = BlockInit::full_range;
   if (!asked.init.empty() && asked.init != "full_range" && asked.init != "moderate")
     return bad("init", "'" + asked.init + "' is not one of moderate, full_range");

@@ -13,7 +13,7 @@ struct BlockScaledRequest {
   RunOptions run;
   std::optional<double> tolerance;  // not a check that block-scaled products have
   bool skip_ref_check = false, json = false;
-  bool schedule_given = false, files_given = false;
+  bool schedule_given = false;
   std::string init;  // empty: moderate
 };
 

@@ -42,7 +42,7 @@ void add_explain_command(CLI::App& app, int& exit_code) {
                                          "Without extents, list the rules; with them, say which kernel would "
                                          "run and why. Block-scaled types: draw tensor memory too");
   const auto args = std::make_shared<ProblemArguments>();
-  args->add_to(*command);
+  args->add_to(*command, "Default: none, which lists the rules");
   command->callback([args, &exit_code] {
     exit_code = args->block_scaled() ? explain_block_scaled(*args) : explain(*args);
   });

@@ -8,6 +8,7 @@
 
 #include "arguments.h"
 #include "block_scaled_command.h"
+#include "fault_argument.h"
 #include "gemm_report.h"
 #include "operands.h"
 #include "run_problem.h"
@@ -21,29 +22,34 @@ struct GemmArguments {
   std::optional<double> tolerance, relative_tolerance;
   std::optional<int64_t> warmup_iterations, iterations;
   bool skip_ref_check = false, use_cold_l2 = false, json = false;
-  std::string schedule = "fair", init, a_file, b_file, out, trace;
+  std::string schedule = "fair", init, a_file, b_file, out, trace, fault;
   uint64_t seed = 0;
 
   void add_to(CLI::App& app);
+  Expected<std::optional<emulator::FaultSpec>> planted_fault() const;
 };
 
 void GemmArguments::add_to(CLI::App& app) {
-  problem.add_to(app);
+  problem.add_to(app,
+                 "Default: 4096,4096,4096,1 on a GPU, 512,512,512,1 emulated; f32: 256,256,64,1; "
+                 "block-scaled: 8192, 8192 and K 512 to 8192 on a GPU");
   app.add_option("--tolerance,--atol", tolerance,
                  "Also check |D - reference| <= tolerance + rtol |reference|");
   app.add_option("--rtol", relative_tolerance, "Of that check. Default: 1e-3, f32: 1e-5");
   app.add_option(both_spellings("warmup_iterations"), warmup_iterations,
                  "GPU: launches before the timed ones. Default: 0, f32: 2")
-      ->check(CLI::NonNegativeNumber);
+      ->check(count_check());
   app.add_option("--iterations", iterations, "GPU: timed launches. Default: 1, f32: 100")
-      ->check(CLI::NonNegativeNumber);
+      ->check(count_check());
   app.add_flag(both_spellings("skip_ref_check"), skip_ref_check, "Do not check the result");
   app.add_flag(both_spellings("use_cold_l2"), use_cold_l2, "GPU: rotate over more operands than fit in L2");
   app.add_option(
          "--schedule", schedule,
          "Emulated: fair, random, adversarial or timed (modelled time; the default for block-scaled types)")
       ->capture_default_str();
-  app.add_option("--seed", seed, "Of the data and of the emulated schedule")->capture_default_str();
+  app.add_option("--seed", seed, "Of the data and of the emulated schedule")
+      ->check(count_check())
+      ->capture_default_str();
   app.add_option("--init", init,
                  "normal, uniform, ones or integers (-5..4); block-scaled: moderate or full_range. Default: "
                  "normal, f32: integers, block-scaled: moderate");
@@ -51,8 +57,21 @@ void GemmArguments::add_to(CLI::App& app) {
                  "A from a .npy file, (M, K) or (L, M, K); quantised if need be");
   app.add_option(both_spellings("b_file"), b_file, "B from a .npy file, (N, K) or (L, N, K)");
   app.add_option("--out", out, "Write D to a .npy file");
-  app.add_option("--trace", trace, "Emulated: write the timeline (Chrome trace JSON)");
+  app.add_option("--trace", trace,
+                 "Emulated: write the timeline: Chrome trace JSON, or a picture to a name that ends in .svg. "
+                 "Several block-scaled runs: t.json becomes t.K512.on.json, and so on");
+  app.add_option("--fault", fault,
+                 "Emulated: plant a fault, ACTION:OP[:PLACE[:ROLE]][,KEY=VALUE...], for example "
+                 "skip:mbarrier_wait:full:consumer,stage=1. Actions: skip, flip_parity, add, replace; keys: "
+                 "value (of add and replace), stage, cta, thread, nth, from_nth, on");
   app.add_flag("--json", json, "Print one JSON object");
+}
+
+Expected<std::optional<emulator::FaultSpec>> GemmArguments::planted_fault() const {
+  if (fault.empty()) return std::optional<emulator::FaultSpec>();
+  const Expected<emulator::FaultSpec> spec = parse_fault(fault);
+  if (!spec) return spec.error();
+  return std::optional(*spec);
 }
 
 Expected<emulator::SchedulePolicy> parse_schedule(const std::string& text) {
@@ -66,6 +85,12 @@ Expected<emulator::SchedulePolicy> parse_schedule(const std::string& text) {
 }
 
 bool is_f32(const Problem& problem) { return problem.a.type == DType::f32; }
+
+/// Files that the command will write.
+Status check_outputs(const GemmArguments& args) {
+  if (Status s = check_writable("out", args.out)) return s;
+  return check_writable("trace", args.trace);
+}
 
 /// The machine that `automatic` means for this problem: known before the extents, whose default depends on
 /// it.
@@ -105,13 +130,29 @@ int run_block_scaled_gemm(const GemmArguments& args, bool schedule_given) {
   request.skip_ref_check = args.skip_ref_check;
   request.json = args.json;
   request.schedule_given = schedule_given;
-  request.files_given = !args.a_file.empty() || !args.b_file.empty() || !args.out.empty() || args.use_cold_l2;
+  for (const auto& [option, there] : {std::pair{"a_file", !args.a_file.empty()},
+                                      {"b_file", !args.b_file.empty()},
+                                      {"out", !args.out.empty()}})
+    if (there)
+      return refuse({ErrorCode::invalid_argument, fmt::format("option.{}", option),
+                     fmt::format("--{}: block-scaled operands are made from a seed, and their D is not "
+                                 "written; leave it out",
+                                 option)},
+                    args.json);
+  if (args.use_cold_l2)
+    return refuse({ErrorCode::invalid_argument, "option.use_cold_l2",
+                   "--use_cold_l2: block-scaled runs are timed on one set of operands; leave it out"},
+                  args.json);
+  if (Status s = check_outputs(args)) return refuse(*s, args.json);
+  const Expected<std::optional<emulator::FaultSpec>> fault = args.planted_fault();
+  if (!fault) return refuse(fault.error(), args.json);
+  request.run.fault = *fault;
   request.init = args.init;
   return gemm_block_scaled(args.problem, request);
 }
 
-/// Everything up to the report.
-Expected<GemmReport> run_gemm(const GemmArguments& args) {
+/// Runs, checks and says what came out; whether all is right.
+Expected<bool> run_gemm(const GemmArguments& args) {
   Expected<Problem> problem = args.problem.problem();
   if (!problem) return problem.error();
   Expected<Options> options = args.problem.options();
@@ -125,9 +166,10 @@ Expected<GemmReport> run_gemm(const GemmArguments& args) {
   const bool automatic = options->device == Device::automatic;
   options->device = resolve(options->device, *problem);
   const bool emulated = options->device == Device::emulator;
-  if (!args.trace.empty() && !emulated)
-    return Error{ErrorCode::invalid_argument, "option.trace",
-                 "--trace: only the emulated machine has a timeline"};
+  if (Status s = check_machine_options(args.problem, emulated)) return *s;
+  if (Status s = check_outputs(args)) return *s;
+  const Expected<std::optional<emulator::FaultSpec>> fault = args.planted_fault();
+  if (!fault) return fault.error();
   const OperandSource source{args.a_file, args.b_file, *init, args.seed};
   const bool given = args.problem.extents_given();
   Expected<Operands> operands = read_operands(*problem, given, default_extents(*problem, emulated), source);
@@ -152,7 +194,8 @@ Expected<GemmReport> run_gemm(const GemmArguments& args) {
                        args.use_cold_l2,
                        *schedule,
                        args.seed,
-                       args.trace};
+                       args.trace,
+                       *fault};
   Expected<RunResult> ran =
       emulated ? run_on_emulator(*planned, *operands, how) : run_on_gpu(*planned, *operands, how);
   if (!ran) return ran.error();
@@ -162,13 +205,19 @@ Expected<GemmReport> run_gemm(const GemmArguments& args) {
     if (args.tolerance || args.relative_tolerance)
       tolerance =
           Tolerance{args.tolerance.value_or(1e-3), args.relative_tolerance.value_or(f32 ? 1e-5 : 1e-3)};
-    Expected<Verdict> verdict = judge(*operands, tolerance);
+    Expected<Verdict> verdict = judge(*operands, report.plan, args.seed, tolerance);
     if (!verdict) return verdict.error();
     report.verdict = *verdict;
   }
+  // What was found is said before a file is written.
+  if (args.json) {
+    fmt::print("{}\n", json_text(to_json(report)));
+  } else {
+    print_result(report);
+  }
   if (!args.out.empty())
     if (Status s = write_d(*operands, args.out)) return *s;
-  return report;
+  return report.passed();
 }
 
 }  // namespace
@@ -182,20 +231,15 @@ void add_gemm_command(CLI::App& app, int& exit_code) {
       exit_code = run_block_scaled_gemm(*args, command->count("--schedule") > 0);
       return;
     }
-    const Expected<GemmReport> report = run_gemm(*args);
-    if (!report) {
-      // A fault that the emulated machine reports is a failure of the kernel, not of the request.
-      const bool fault = report.error().code == ErrorCode::emulator || report.error().code == ErrorCode::cuda;
-      exit_code = refuse(report.error(), args->json);
-      if (fault) exit_code = kFail;
+    const Expected<bool> passed = run_gemm(*args);
+    if (passed) {
+      exit_code = *passed ? kPass : kFail;
       return;
     }
-    if (args->json) {
-      fmt::print("{}\n", json_text(to_json(*report)));
-    } else {
-      print_result(*report);
-    }
-    exit_code = report->passed() ? kPass : kFail;
+    // A fault that the emulated machine reports is a failure of the kernel, not of the request.
+    const bool fault = passed.error().code == ErrorCode::emulator || passed.error().code == ErrorCode::cuda;
+    exit_code = refuse(passed.error(), args->json);
+    if (fault) exit_code = kFail;
   });
 }
 

@@ -99,6 +99,17 @@ void add_verdict(const Verdict& verdict, nlohmann::json& out) {
     out["first_failure"] = {{"batch", c.batch},         {"row", c.row},
                             {"column", c.column},       {"got", c.got},
                             {"reference", c.reference}, {"bound", c.bound}};
+  const ModelCheck& model = verdict.model;
+  out["model_elements"] = model.elements;
+  out["model_mismatches"] = model.mismatches;
+  if (!model.why_not.empty()) out["model_why_not"] = model.why_not;
+  if (!model.passed())
+    out["model_first_mismatch"] = {{"output", model.in_aux ? "aux" : "d"},
+                                   {"batch", model.batch},
+                                   {"row", model.row},
+                                   {"column", model.column},
+                                   {"got", model.got},
+                                   {"model", model.expected}};
   if (verdict.tolerance)
     out["tolerance"] = {{"atol", verdict.tolerance->tolerance.absolute},
                         {"rtol", verdict.tolerance->tolerance.relative},
@@ -126,7 +137,8 @@ bool AmaxCheck::passed() const {
   return range.low <= got && got <= range.high;
 }
 
-Expected<Verdict> judge(const Operands& operands, const std::optional<Tolerance>& tolerance) {
+Expected<Verdict> judge(const Operands& operands, const PlanInfo& plan, uint64_t seed,
+                        const std::optional<Tolerance>& tolerance) {
   const Problem& p = operands.problem;
   ReferenceGemm reference = operands.reference();
   std::vector<double> d(static_cast<size_t>(p.m * p.n * p.l * parts_of(p.d.type))), abs_sum(d.size());
@@ -156,6 +168,7 @@ Expected<Verdict> judge(const Operands& operands, const std::optional<Tolerance>
     aux_rules.saturate = false;
     verdict.aux = compare(reference, d.data(), abs_sum.data(), operands.aux_view(), aux_rules);
   }
+  verdict.model = compare_with_model(operands, plan, seed);
   return verdict;
 }
 
@@ -168,6 +181,25 @@ void print_epilogue(const EpilogueOps& e) {
                  ? "none"
                  : fmt::format("one for each {}, {}", name_of(e.bias), long_name_of(e.bias_type)),
              name_of(e.activation), e.aux ? long_name_of(e.aux->type) : "no", e.amax_d ? "yes" : "no");
+}
+
+/// Of the result: from there on a theoretical bound no longer tells a right result from a wrong one.
+constexpr double kWideBound = 0.1;
+
+void print_model_check(const Verdict& verdict) {
+  const ModelCheck& model = verdict.model;
+  if (verdict.error_bound > kWideBound)
+    fmt::print("The bound is {:.2g} of the result: smaller errors pass it.\n", verdict.error_bound);
+  if (!model.why_not.empty())
+    fmt::print("not compared with the model of the tensor core: {}\n", model.why_not);
+  else if (model.passed())
+    fmt::print("model of the tensor core: {} sampled elements, all equal bit for bit\n", model.elements);
+  else
+    fmt::print(
+        "model of the tensor core: {} of {} sampled elements differ; the first is {}[{}][{}][{}] = {}, the "
+        "model has {}\n",
+        model.mismatches, model.elements, model.in_aux ? "aux" : "D", model.batch, model.row, model.column,
+        model.got, model.expected);
 }
 
 void print_epilogue_verdict(const Verdict& verdict) {
@@ -210,7 +242,7 @@ void print_configuration(const Problem& p, const PlanInfo& plan, const std::stri
   if (p.scale_mode != ScaleMode::per_tensor) fmt::print("scales: {}\n", scale_mode_word(p.scale_mode));
   print_epilogue(p.epilogue);
   fmt::print("path: {}, {}\n", plan.path, plan.why);
-  fmt::print("tile: {}x{}x{}, cluster: {}x{}, raster: {}, swizzle: {}, stages: {}\n", plan.tile.m,
+  fmt::print("tile: {}x{}x{}, cluster: {}x{}, raster: {} in strips of {}, stages: {}\n", plan.tile.m,
              plan.tile.n, plan.tile_k, plan.cluster.m, plan.cluster.n, raster_word(plan.raster), plan.swizzle,
              plan.stages);
   fmt::print("grid: {} CTAs for {} tiles, {} bytes of shared memory each, {} loads, {} stores\n",
@@ -251,6 +283,7 @@ void print_result(const GemmReport& r) {
   if (r.verdict->tolerance)
     fmt::print("{} of {} elements outside atol {} + rtol {}\n", r.verdict->tolerance->failures, c.elements,
                r.verdict->tolerance->tolerance.absolute, r.verdict->tolerance->tolerance.relative);
+  print_model_check(*r.verdict);
   print_epilogue_verdict(*r.verdict);
   fmt::print("{}\n", r.passed() ? "PASS" : "FAIL");
 }

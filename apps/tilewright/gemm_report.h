@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "model_check.h"
 #include "operands.h"
 #include "run_problem.h"
 #include "src/reference.h"
@@ -29,22 +30,26 @@ struct AmaxCheck {
   bool passed() const;
 };
 
-/// The result of a check of D against the FP64 reference.
+/// The result of a check of D against the FP64 reference and, where there is one, the model of the tensor
+/// core.
 struct Verdict {
   Comparison comparison;
   double error_bound = 0;  // of comparison.relative_error: what theory allows
   std::optional<ToleranceCheck> tolerance;
   std::optional<Comparison> aux;
   std::optional<AmaxCheck> amax;
+  ModelCheck model;
 
   bool passed() const {
     return comparison.passed() && (!tolerance || tolerance->failures == 0) && (!aux || aux->passed()) &&
-           (!amax || amax->passed());
+           (!amax || amax->passed()) && model.passed();
   }
 };
 
-/// Computes the reference and judges every element of D (and of aux, and amax).
-Expected<Verdict> judge(const Operands& operands, const std::optional<Tolerance>& tolerance);
+/// Computes the reference and judges every element of D (and of aux, and amax); a sample of them, that
+/// `seed` chooses, by the model.
+Expected<Verdict> judge(const Operands& operands, const PlanInfo& plan, uint64_t seed,
+                        const std::optional<Tolerance>& tolerance);
 
 struct GemmReport {
   Problem problem;

@@ -1,3 +1,9 @@
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
 #include "tests/cli/program.h"
 
 namespace tilewright::testing {
@@ -125,13 +131,211 @@ TEST(GemmCommand, what_cannot_run_is_refused_with_its_rule) {
   expect_refused(gemm("--dtype s32"), "type.ab", "s32");
 }
 
+/// The spans of each track of a timeline by its name, "CTA 0 (block 0,0,0) | TMA loads", by time.
+using Spans = std::vector<std::tuple<double, double, std::string>>;
+std::map<std::string, Spans> tracks_of(const std::string& path) {
+  std::ifstream file(path);
+  const nlohmann::json events = nlohmann::json::parse(file, nullptr, false)["traceEvents"];
+  std::map<int, std::string> processes;
+  std::map<std::pair<int, int>, std::string> threads;
+  std::map<std::pair<int, int>, Spans> spans;
+  for (const nlohmann::json& e : events) {
+    const std::pair track{e.at("pid").get<int>(), e.at("tid").get<int>()};
+    if (e.at("name") == "process_name") processes[track.first] = e["args"]["name"];
+    if (e.at("name") == "thread_name") threads[track] = e["args"]["name"];
+    if (e.at("ph") == "X")
+      spans[track].emplace_back(e["ts"], e["ts"].get<double>() + e["dur"].get<double>(), e["name"]);
+  }
+  std::map<std::string, Spans> tracks;
+  for (auto& [track, list] : spans) {
+    std::sort(list.begin(), list.end());
+    tracks[processes.at(track.first) + " | " + threads.at(track)] = std::move(list);
+  }
+  return tracks;
+}
+
+void expect_no_overlap(const std::map<std::string, Spans>& tracks) {
+  for (const auto& [name, spans] : tracks)
+    for (size_t i = 1; i < spans.size(); ++i)
+      EXPECT_LE(std::get<1>(spans[i - 1]), std::get<0>(spans[i]) + 2e-6)
+          << name << ": " << std::get<2>(spans[i - 1]) << ", " << std::get<2>(spans[i]);
+}
+
+size_t count(const std::map<std::string, Spans>& tracks, const std::string& part) {
+  size_t found = 0;
+  for (const auto& [name, spans] : tracks)
+    for (const auto& span : spans) found += std::get<2>(span).find(part) != std::string::npos;
+  return found;
+}
+
 TEST(GemmCommand, writes_a_timeline) {
   const Folder folder;
   const std::string trace = folder.file("trace.json");
-  ASSERT_EQ(gemm("--mnkl 64,64,256,1 --trace " + trace).exit_code, 0);
-  std::ifstream file(trace);
-  EXPECT_TRUE(nlohmann::json::parse(file, nullptr, false).is_structured());
+  for (const char* schedule : {"fair", "timed", "adversarial --seed 4"}) {
+    const Output o = gemm("--mnkl 128,64,1024,1 --sms 2 --tile_shape_mn 64,64 --trace " + trace +
+                          " --schedule " + schedule);
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    const auto tracks = tracks_of(trace);
+    expect_no_overlap(tracks);
+    for (const char* name :
+         {"CTA 0 (block 0,0,0) | TMA loads", "CTA 1 (block 1,0,0) | TMA stores",
+          "CTA 0 (block 0,0,0) | tensor core, warpgroup 0", "CTA 0 (block 0,0,0) | warp 0 consumer"})
+      EXPECT_TRUE(tracks.contains(name)) << name;
+    EXPECT_EQ(count(tracks, "wgmma A["), o.json()["wgmma"].get<size_t>());
+    EXPECT_EQ(count(tracks, "wgmma A[2] x B[2]"), 8u);
+    EXPECT_EQ(count(tracks, "load A["), 16u);
+    EXPECT_GT(count(tracks, "wait full["), 0u);
+  }
   EXPECT_EQ(gemm("--mnkl 64,64,64,1 --trace " + folder.file("no/such/folder")).exit_code, 2);
+}
+
+TEST(GemmCommand, timelines_show_plain_stores_copies_and_every_kernel_of_a_run) {
+  const Folder folder;
+  const std::string trace = folder.file("trace.json");
+  ASSERT_EQ(gemm("--mnk 100,70,128 --trace " + trace).exit_code, 0);
+  auto tracks = tracks_of(trace);
+  expect_no_overlap(tracks);
+  EXPECT_GT(count(tracks, "store D"), 0u);
+  ASSERT_EQ(gemm("--dtype f32 --mnk 64,64,64 --pipeline async --schedule timed --trace " + trace).exit_code,
+            0);
+  tracks = tracks_of(trace);
+  expect_no_overlap(tracks);
+  EXPECT_GT(count(tracks, "cp.async A["), 0u);
+  EXPECT_GT(count(tracks, "store D"), 0u);
+  const Output cut = gemm("--dtype f32 --mnk 32,64,128 --splits 2 --schedule timed --trace " + trace);
+  ASSERT_EQ(cut.json()["launches"], 2) << cut.err;
+  tracks = tracks_of(trace);
+  expect_no_overlap(tracks);
+  double end_of_first = 0, begin_of_second = 1e300;
+  for (const auto& [name, spans] : tracks) {
+    if (name.starts_with("launch 1, ")) end_of_first = std::max(end_of_first, std::get<1>(spans.back()));
+    if (name.starts_with("launch 2, "))
+      begin_of_second = std::min(begin_of_second, std::get<0>(spans.front()));
+  }
+  EXPECT_GT(count(tracks, "store workspace"), 0u);
+  EXPECT_GT(end_of_first, 0);
+  EXPECT_LE(end_of_first, begin_of_second);
+  // The modelled time is that of both.
+  double end = 0;
+  for (const auto& [name, spans] : tracks) end = std::max(end, std::get<1>(spans.back()));
+  EXPECT_GE(cut.json()["time_us"].get<double>(), end - 1e-3);
+  EXPECT_LT(cut.json()["time_us"].get<double>(), end + 1);
+}
+
+TEST(GemmCommand, draws_a_timeline) {
+  const Folder folder;
+  const std::string trace = folder.file("trace.svg");
+  ASSERT_EQ(gemm("--mnk 64,64,256 --schedule timed --trace " + trace).exit_code, 0);
+  std::ifstream file(trace);
+  const std::string svg(std::istreambuf_iterator<char>(file), {});
+  for (const char* part :
+       {"<svg ", "width=\"1200\"", ">CTA 0 (block 0,0,0)<", ">TMA loads<", ">tensor core, warpgroup 0<",
+        "wgmma A[0] x B[0]: ", "modelled time in ns", "</svg>"})
+    EXPECT_NE(svg.find(part), std::string::npos) << part;
+}
+
+TEST(GemmCommand, compares_a_sample_with_the_model_of_the_tensor_core) {
+  for (const char* arguments :
+       {"--mnkl 200,300,520,2 --c_dtype Float32", "--mnk 130,70,96 --accumulation fast --d_layout column",
+        "--mnk 128,128,640 --tile_shape_mn 128,128 --mma_promotion_interval 1 --beta 0.5 --alpha -2 "
+        "--scale_d 0.25",
+        "--dtype fp8-1x128 --mnkl 70,300,400,2",
+        "--scale_mode row_column --mnk 70,140,256 --c_dtype BFloat16",
+        "--mnk 96,96,256 --c_dtype Float8E4M3FN --bias column --activation relu --scale_d 3 --amax --aux",
+        "--dtype bf16 --mnk 130,260,96", "--dtype s8 --c_dtype f32 --alpha 0.125 --mnk 64,128,96",
+        "--dtype tf32 --mnk 64,72,96", "--mnk 64,64,0 --beta 2", "--mnk 3,2,32"}) {
+    const Output o = gemm(arguments);
+    ASSERT_EQ(o.exit_code, 0) << arguments << o.err << o.out;
+    const nlohmann::json j = o.json();
+    EXPECT_GE(j["model_elements"], j["m"].get<int>() < 20 ? 6 : 400) << arguments;
+    EXPECT_EQ(j["model_mismatches"], 0) << arguments;
+    EXPECT_FALSE(j.contains("model_why_not")) << arguments;
+  }
+  const Output other = gemm("--dtype f32");
+  EXPECT_EQ(other.json()["model_elements"], 0);
+  EXPECT_NE(other.json()["model_why_not"].get<std::string>().find("simt"), std::string::npos);
+  const Output gelu = run_program("gemm --device emulator --mnk 64,64,64 --activation gelu");
+  EXPECT_NE(gelu.out.find("not compared with the model of the tensor core: GELU"), std::string::npos);
+  const Output aux = gemm("--mnk 64,64,64 --activation gelu --aux");
+  EXPECT_EQ(aux.json()["model_elements"], 400) << aux.out;
+}
+
+// Without the last 32 of K, or of nothing at all, D is within a bound that allows for what sums of this
+// length may lose; only the model tells.
+TEST(GemmCommand, what_the_bound_allows_the_model_finds) {
+  const std::string problem = "--mnk 64,64,4096 --init normal --tile_shape_mn 64,64 ";
+  const Output whole = gemm(problem);
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  for (const char* fault :
+       {"--fault skip:wgmma,nth=127", "--accumulation fast --fault skip:wgmma,from_nth=1"}) {
+    const Output o = gemm(problem + fault);
+    EXPECT_EQ(o.exit_code, 1) << fault << o.err;
+    ASSERT_TRUE(o.json().is_object()) << o.err;
+    EXPECT_EQ(o.json()["failures"], 0) << fault;
+    EXPECT_GT(o.json()["model_mismatches"], 0) << fault;
+    EXPECT_EQ(o.json()["pass"], false);
+  }
+  const Output text = run_program("gemm --device emulator --fault skip:wgmma,nth=127 " + problem);
+  EXPECT_NE(text.out.find("sampled elements differ; the first is D["), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("The bound is"), std::string::npos) << text.out;
+}
+
+TEST(GemmCommand, plants_a_fault_and_prints_what_the_machine_reports) {
+  const std::string problem = "--mnk 64,64,256 --tile_shape_mn 64,64 ";
+  const auto with = [&](const std::string& fault) { return gemm(problem + "--fault " + fault); };
+  const Output skipped = with("skip:mbarrier_wait:full:consumer");
+  EXPECT_EQ(skipped.exit_code, 1);
+  EXPECT_NE(skipped.err.find("wgmma operand A reads A[0] + 0"), std::string::npos) << skipped.err;
+  EXPECT_EQ(skipped.json()["error"]["rule"], "uninitialised_read");
+  const Output later = with("skip:mbarrier_wait:full:consumer,stage=1,thread=0");
+  EXPECT_EQ(later.exit_code, 1);
+  EXPECT_NE(later.err.find("A[1] + 0"), std::string::npos) << later.err;
+  EXPECT_EQ(with("add:mbarrier_arrive_expect_tx:full:producer,value=16,nth=0").json()["error"]["rule"],
+            "deadlock");
+  EXPECT_EQ(gemm("--dtype nvfp4 --mnk 64,64,128 --fault skip:mbarrier_wait:full:mma").exit_code, 1);
+  expect_refused(with("jump:wgmma"), "option.fault", "skip, flip_parity, add, replace");
+  expect_refused(with("skip:wgmna"), "option.fault", "wgmma_wait");
+  expect_refused(with("skip"), "option.fault", "ACTION:OP");
+  expect_refused(with("skip:wgmma,stag=1"), "option.fault", "stage, cta, thread");
+  expect_refused(with("skip:wgmma,stage=x"), "option.fault", "'x' is not an integer");
+  expect_refused(with("skip:wgmma,stage=-1"), "option.fault", "0..1000000000");
+  expect_refused(with("skip:mbarrier_wait:fill"), "option.fault", "no operation of this kernel meets it");
+}
+
+TEST(GemmCommand, options_that_would_do_nothing_are_refused) {
+  expect_refused(gemm("--dtype f16 --mnk 64,64,64 --accumulation fast"), "option.accumulation", "FP8");
+  expect_refused(gemm("--dtype f16 --mnk 64,64,64 --mma-promotion-interval 3"),
+                 "option.mma_promotion_interval", "FP8");
+  expect_refused(gemm("--mnk 64,64,64 --overlap both"), "option.overlap", "block-scaled");
+  expect_refused(gemm("--mnk 64,64,64 --use_cold_l2"), "option.use_cold_l2", "only a GPU");
+  expect_refused(gemm("--mnk 64,64,64 --iterations 3"), "option.iterations", "only a GPU");
+  expect_refused(gemm("--dtype mxfp8 --mnk 64,64,128 --iterations 3"), "option.iterations", "only a GPU");
+  expect_refused(gemm("--dtype nvfp4 --out x.npy"), "option.out", "--out: block-scaled");
+  expect_refused(gemm("--dtype nvfp4 --b_file x.npy"), "option.b_file", "--b_file");
+}
+
+TEST(GemmCommand, files_that_cannot_be_written_are_refused_before_the_run) {
+  const Folder folder;
+  const Output o = gemm("--mnk 64,64,64 --out " + folder.file("no/d.npy"));
+  expect_refused(o, "file.write", "there is no folder");
+  expect_refused(gemm("--mnk 64,64,64 --trace " + folder.file("")), "file.write", "is a folder");
+  EXPECT_EQ(gemm("--mnk 64,64,64 --out " + folder.file("d.npy")).json()["pass"], true);
+}
+
+TEST(GemmCommand, messages_name_what_is_wrong) {
+  expect_refused(gemm("--K 96"), "option.K", "--M and --N missing");
+  expect_refused(gemm("--dtype fp8"), "dtype.name", "nvfp4, fp8-1x128");
+  EXPECT_NE(run_program("gem").err.find("nearest legal: gemm"), std::string::npos);
+  EXPECT_EQ(run_program("gem").exit_code, 2);
+  EXPECT_EQ(run_program("--version").exit_code, 0);
+  EXPECT_EQ(run_program("--version").out.find("tilewright "), 0u);
+  for (const char* option : {"--warmup_iterations", "--seed"}) {
+    const Output o = run_program(std::string("gemm --device emulator ") + option + " -1");
+    EXPECT_EQ(o.exit_code, 2);
+    EXPECT_NE(o.err.find("-1 is negative"), std::string::npos) << o.err;
+  }
+  const Output explained = run_program("explain --device emulator --mnk 4096,4096,4096");
+  EXPECT_NE(explained.out.find("along_n in strips of "), std::string::npos) << explained.out;
 }
 
 TEST(ExplainCommand, lists_the_rules_and_explains_a_choice) {
