@@ -160,7 +160,7 @@ void bind_scalars(const KernelProblem& p, const Buffers& buffers, kernels::Fp8Ge
 
 Expected<BoundFp8> bind_fp8(const PlanRequest& request, PlanInfo& info) {
   if (request.target.capability != 90)
-    return broken(RuleId::device_gpu, "GPU",
+    return broken(RuleId::device_gpu, "chip",
                   "8-bit operands on compute capability " + capability_text(request.target.capability),
                   "9.0");
   if (Status s = check_tensor_core_options(request.options)) return *s;

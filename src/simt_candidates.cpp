@@ -76,7 +76,7 @@ Expected<std::vector<SimtCandidate>> simt_candidates(const PlanRequest& r, const
     }
   }
   if (!runs_here)
-    return broken(RuleId::device_gpu, "GPU",
+    return broken(RuleId::device_gpu, "chip",
                   "f32 operands on compute capability " + capability_text(r.target.capability),
                   "8.0 or later");
   if (loading.empty())

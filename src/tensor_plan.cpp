@@ -85,7 +85,7 @@ void set_info(const PlanRequest& r, const TensorChoice& choice, PlanInfo& info) 
 
 Status check_tensor_device(const PlanRequest& request) {
   if (request.target.capability == 90) return {};
-  return broken(RuleId::device_gpu, "GPU",
+  return broken(RuleId::device_gpu, "chip",
                 std::string(name_of(request.asked.a.type)) + " operands on compute capability " +
                     capability_text(request.target.capability),
                 "9.0");

@@ -18,6 +18,7 @@ TEST(BlockScaledCommand, runs_every_type_and_checks_it) {
     EXPECT_GT(run["time_us"], 0);
     EXPECT_LE(run["worst_ratio"], 1);
     EXPECT_LT(run["rel_error"], 1e-3);
+    EXPECT_EQ(run["model_elements"], 0);
     EXPECT_EQ(o.json()["runs"].size(), 1u);
   }
 }
@@ -110,7 +111,8 @@ TEST(BlockScaledCommand, refuses_by_rule) {
   expect_refused(gemm("--dtype mxfp8 --init normal"), "option.init", "full_range");
   expect_refused(gemm("--dtype mxfp8 --tolerance 1"), "option.tolerance", "bound");
   expect_refused(gemm("--dtype mxfp8 --a_file x.npy"), "option.a_file", "seed");
-  expect_refused(gemm("--dtype e4m3 --arch sm_100a"), "device.gpu", "10.0");
+  expect_refused(gemm("--dtype e4m3 --arch sm_100a"), "device.gpu",
+                 "chip: 8-bit operands on compute capability 10.0");
   expect_refused(gemm("--dtype e4m3 --M 64 --N 64 --K 64 128"), "option.K", "one K");
 }
 
