@@ -167,6 +167,9 @@ Expected<Fp8Choice> choose_fp8_kernel(const PlanRequest& request) {
   const int sms = request.target.model_sms();
   const TilingQuery query{p.m, p.n, p.k, p.l, sms, promotion.promoted};
   choice.kernel = (*found)[static_cast<size_t>(choose_tile(query, tiles))];
+  if (!options.tile)
+    for (const auto& [tile, clocks] : ranked_tiles(query, tiles))
+      choice.candidates.push_back({p.to_caller({tile.tile_m, tile.tile_n}), clocks});
   choice.tma_store = *store;
   choice.group_tiles = promotion.group_tiles();
   choice.why = options.tile ? "tile as asked"

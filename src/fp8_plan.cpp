@@ -169,6 +169,7 @@ Expected<BoundFp8> bind_fp8(const PlanRequest& request, PlanInfo& info) {
   BoundFp8 bound;
   bound.kernel = choice->kernel;
   info.why = choice->why;
+  info.candidates = choice->candidates;
   bound.launch.dependent_launch = request.options.dependent_launch;
   bound.arguments.ops.saturate = request.asked.saturate;
   if (Status s = set_stages(request.options, bound, info)) return *s;

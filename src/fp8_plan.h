@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "src/gemm_target.h"
 
@@ -30,6 +31,7 @@ struct Fp8Choice {
   bool tma_store = false;
   uint32_t group_tiles = 1;  // K tiles per promotion group
   std::string why;
+  std::vector<PlanCandidate> candidates;
 };
 Expected<Fp8Choice> choose_fp8_kernel(const PlanRequest& request);
 

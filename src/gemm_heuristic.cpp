@@ -51,6 +51,15 @@ int choose_tile(const TilingQuery& query, std::span<const TileChoice> tiles) {
   return static_cast<int>(std::min_element(tiles.begin(), tiles.end(), cheaper) - tiles.begin());
 }
 
+std::vector<std::pair<TileChoice, double>> ranked_tiles(const TilingQuery& query,
+                                                        std::span<const TileChoice> tiles) {
+  std::vector<std::pair<TileChoice, double>> ranked;
+  for (const TileChoice& tile : tiles) ranked.emplace_back(tile, estimate_cycles(query, tile));
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.second < b.second; });
+  return ranked;
+}
+
 Cluster choose_cluster(const TilingQuery& q, const TileChoice& tile) {
   constexpr double kShortRounds = 7;
   constexpr int64_t kShortK = 4096;

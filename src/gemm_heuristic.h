@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "tilewright/schedule/tile_schedule.h"
 
@@ -26,6 +28,10 @@ struct TileChoice {
 /// Modelled cycles of the whole problem: rounds of tiles over the chip x the slower of MMA and operand
 /// traffic, plus the switch between tiles.
 double estimate_cycles(const TilingQuery& query, const TileChoice& tile);
+
+/// The tiles with their modelled cycles, the cheapest first.
+std::vector<std::pair<TileChoice, double>> ranked_tiles(const TilingQuery& query,
+                                                        std::span<const TileChoice> tiles);
 
 /// Index of the cheapest of `tiles` (at least one); the first of equals.
 int choose_tile(const TilingQuery& query, std::span<const TileChoice> tiles);

@@ -180,6 +180,9 @@ Expected<TensorChoice> choose_tensor_kernel(const PlanRequest& r,
   limited.sms = static_cast<int>(r.options.max_sms.value_or(sms));
   const Cluster cluster = choose_tensor_cluster(limited, tile, bits_of(p.a.type));
   TensorChoice choice;
+  if (!r.options.tile)
+    for (const auto& [each, clocks] : ranked_tiles(query, tiles))
+      choice.candidates.push_back({p.to_caller({each.tile_m, each.tile_n}), clocks});
   choice.kernel = (*found)[static_cast<size_t>(choose_candidate(candidates, tile, cluster))];
   choice.why = r.options.tile ? "tile as asked"
                               : "lowest modelled time of " + text(static_cast<int64_t>(tiles.size())) +

@@ -114,6 +114,7 @@ Expected<BoundTensor> bind_tensor_kernel(const PlanRequest& request,
   bound.kernel = choice->kernel;
   bound.launch.dependent_launch = request.options.dependent_launch;
   info.why = choice->why;
+  info.candidates = choice->candidates;
   if (!request.problem.empty) {
     if (Status s = set_grid(request, bound, info)) return *s;
     set_arguments(request.problem, *choice, bound);

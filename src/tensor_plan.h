@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "src/gemm_target.h"
 #include "src/tensor_kernel_table.h"
@@ -57,6 +58,7 @@ struct TensorChoice {
   const kernels::TensorKernel* kernel = nullptr;
   bool tma_store = false;
   std::string why;
+  std::vector<PlanCandidate> candidates;
 };
 Expected<TensorChoice> choose_tensor_kernel(const PlanRequest& request,
                                             std::span<const kernels::TensorKernel* const> kernels);

@@ -32,6 +32,9 @@ int explain(const ProblemArguments& args) {
   }
   const PlanInfo& info = planned->info();
   print_configuration(*problem, info, info.device == Device::gpu ? "GPU" : "emulated machine");
+  if (!info.candidates.empty()) fmt::print("compared by the planner's model:\n");
+  for (const PlanCandidate& c : info.candidates)
+    fmt::print("  tile {:>3}x{:<3} {:>12.0f} clocks\n", c.tile.m, c.tile.n, c.clocks);
   return kPass;
 }
 

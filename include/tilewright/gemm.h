@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "tilewright/error.h"
 #include "tilewright/layout/scale_factors.h"
@@ -219,6 +220,12 @@ struct Buffers {
   void* workspace = nullptr;
 };
 
+/// A kernel that the planner compared.
+struct PlanCandidate {
+  Shape2 tile;
+  double clocks;  // of the whole problem, by the planner's model
+};
+
 /// What plan() chose. Tile and cluster are those of D as the caller sees it; a column-major D is computed as
 /// D^T = B^T A^T, and `kernel` then names the exchanged tile.
 struct PlanInfo {
@@ -226,6 +233,9 @@ struct PlanInfo {
   std::string kernel;  // its row in the library's tables: family, tile, types
   std::string path;    // instruction class of the products: "wgmma", "mma_sync", "tcgen05" or "simt"
   std::string why;     // one line: which kernel, and why
+  /// Those whose modelled times were compared, the fastest first; none for f32 and sm_100a, or where the tile
+  /// was asked for.
+  std::vector<PlanCandidate> candidates;
   Shape2 tile, cluster{1, 1};
   schedule::Raster raster = schedule::Raster::along_m;
   int64_t swizzle = 1;

@@ -344,6 +344,15 @@ TEST(ExplainCommand, lists_the_rules_and_explains_a_choice) {
   EXPECT_NE(rules.out.find("layout.k_major"), std::string::npos);
   const Output choice = run_program("explain --device emulator --mnkl 8192,8192,8192,1");
   EXPECT_NE(choice.out.find("fp8_128x256_e4m3_e4m3_o2_promoted: lowest modelled time"), std::string::npos);
+  // The chosen tile is the first of those that were compared.
+  const size_t chosen = choice.out.find("tile: 128x256x128"),
+               list = choice.out.find("compared by the planner's model:\n  tile 128x256");
+  EXPECT_LT(chosen, list);
+  EXPECT_NE(list, std::string::npos) << choice.out;
+  EXPECT_NE(choice.out.find("  tile  64x64 ", list), std::string::npos) << choice.out;
+  const Output asked =
+      run_program("explain --device emulator --dtype bf16 --tile_shape_mn 128,256 --mnk 512,512,512");
+  EXPECT_EQ(asked.out.find("compared by"), std::string::npos) << asked.out;
   const Output refused =
       run_program("explain --device emulator --mnkl 64,64,64,1 --mma_promotion_interval 3");
   EXPECT_EQ(refused.exit_code, 2);
