@@ -5,6 +5,7 @@
 #include <new>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -55,14 +56,18 @@ int main(int argc, char** argv) {
   cli::add_gemm_command(app, exit_code);
   cli::add_bench_command(app, exit_code);
   cli::add_explain_command(app, exit_code);
+  // Known before the words are understood: errors of usage are objects, too.
+  const bool json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
   if (const std::string wrong = cli::unknown_command(app, argc > 1 ? argv[1] : ""); !wrong.empty())
-    return cli::refuse({ErrorCode::invalid_argument, "command.name", wrong}, false);
+    return cli::refuse({ErrorCode::invalid_argument, "command.name", wrong}, json);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
+    if (json && e.get_exit_code() != 0)
+      return cli::refuse({ErrorCode::invalid_argument, "option.usage", e.what()}, true);
     return app.exit(e) == 0 ? cli::kPass : cli::kRefused;
   } catch (const std::bad_alloc&) {
-    return cli::refuse({ErrorCode::out_of_range, "host.memory", "not enough memory on this machine"}, false);
+    return cli::refuse({ErrorCode::out_of_range, "host.memory", "not enough memory on this machine"}, json);
   }
   return exit_code;
 }

@@ -359,5 +359,13 @@ TEST(ExplainCommand, lists_the_rules_and_explains_a_choice) {
   EXPECT_NE(refused.out.find("rule: interval.value"), std::string::npos);
 }
 
+TEST(GemmCommand, errors_of_usage_are_objects_too) {
+  expect_refused(gemm("--no_such_option 3"), "option.usage", "--no_such_option");
+  expect_refused(gemm("--alpha one"), "option.usage", "alpha");
+  const Output help = gemm("--help");
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_NE(help.out.find("--mnkl"), std::string::npos) << help.out;
+}
+
 }  // namespace
 }  // namespace tilewright::testing
