@@ -310,6 +310,11 @@ TEST(GemmCommand, options_that_would_do_nothing_are_refused) {
   expect_refused(gemm("--mnk 64,64,64 --use_cold_l2"), "option.use_cold_l2", "only a GPU");
   expect_refused(gemm("--mnk 64,64,64 --iterations 3"), "option.iterations", "only a GPU");
   expect_refused(gemm("--dtype mxfp8 --mnk 64,64,128 --iterations 3"), "option.iterations", "only a GPU");
+  // Where no machine was asked for, the command may be one for the other.
+  const Output either = run_program("gemm --json --mnk 64,64,64 --use_cold_l2");
+  EXPECT_EQ(either.exit_code, 0) << either.err;
+  EXPECT_EQ(either.err.find("--use_cold_l2 is ignored") != std::string::npos,
+            either.json()["device"] == "emulator");
   expect_refused(gemm("--dtype nvfp4 --out x.npy"), "option.out", "--out: block-scaled");
   expect_refused(gemm("--dtype nvfp4 --b_file x.npy"), "option.b_file", "--b_file");
 }
@@ -333,6 +338,12 @@ TEST(GemmCommand, messages_name_what_is_wrong) {
     const Output o = run_program(std::string("gemm --device emulator ") + option + " -1");
     EXPECT_EQ(o.exit_code, 2);
     EXPECT_NE(o.err.find("-1 is negative"), std::string::npos) << o.err;
+  }
+  const Output bench =
+      run_program("bench --shapes 64x64x64 --no_peers --promoted_only --rounds 1 --bursts 1");
+  if (bench.exit_code == 2) {
+    EXPECT_NE(bench.err.find("bench measures on a GPU"), std::string::npos) << bench.err;
+    EXPECT_EQ(bench.err.find("emulated machine"), std::string::npos) << bench.err;
   }
   const Output explained = run_program("explain --device emulator --mnk 4096,4096,4096");
   EXPECT_NE(explained.out.find("along_n in strips of "), std::string::npos) << explained.out;
