@@ -194,7 +194,7 @@ Expected<KernelProblem> canonical_block_scaled(const Problem& p) {
   if (!a) return a.error();
   const Expected<Strides> b = strides_of("B", p.b, {p.k, p.n, p.l});
   if (!b) return b.error();
-  const Expected<Strides> d = strides_of("D", p.d, {p.m, p.n, p.l});
+  const Expected<Strides> d = strides_of("D", p.d, {p.m, p.n, p.l, true});
   if (!d) return d.error();
 
   KernelProblem out;

@@ -39,7 +39,11 @@ struct Promotion {
   }
 };
 
+constexpr int64_t kMostInterval = (int64_t{1} << 31) / 32;  // MMAs of the longest K
+
 Status check_interval(int64_t interval) {
+  if (interval > kMostInterval)
+    return broken(RuleId::interval_value, "interval", text(interval), text(kMostInterval));
   if (interval == 1 || interval == 2 || (interval > 0 && interval % kMmasPerTile == 0)) return {};
   std::string nearest = "1";
   if (interval == 3) nearest = "2 or 4";

@@ -166,7 +166,8 @@ Expected<Strides> strides_of(const char* name, const Operand& operand, const Ext
     batch = operand.batch_stride ? static_cast<__int128>(*operand.batch_stride)
                                  : static_cast<__int128>(pitch) * lines;
     if (batch < 0)
-      return broken(RuleId::batch_stride_sign, subject, "batch stride " + text(*operand.batch_stride), "0");
+      return broken(RuleId::batch_stride_sign, subject, "batch stride " + text(*operand.batch_stride),
+                    e.written ? text(pitch) + " x " + text(lines) : "0");
     if (batch * bits >= kMaxStrideBits) {
       const std::string found =
           operand.batch_stride ? text(*operand.batch_stride) : text(pitch) + " x " + text(lines);
@@ -232,8 +233,15 @@ Status check_batches_apart(const char* name, const Strides& d, const Extents& e)
   const bool apart = d.batch >= matrix;
   const bool interleaved = d.batch >= line && static_cast<__int128>(e.batches - 1) * d.batch + line <= ld;
   if (apart || interleaved) return {};
+  __int128 nearest = matrix;
+  const auto distance = [&](__int128 stride) {
+    return stride > d.batch ? stride - d.batch : d.batch - stride;
+  };
+  if (static_cast<__int128>(e.batches) * line <= ld)
+    for (const int64_t within : {line, (ld - line) / (e.batches - 1)})
+      if (distance(within) < distance(nearest)) nearest = within;
   return broken(RuleId::batch_stride_d, name, "batch stride " + text(d.batch),
-                text(static_cast<int64_t>(matrix)));
+                text(static_cast<int64_t>(nearest)));
 }
 
 /// Fills in A and B, in the order that the kernel takes them.
@@ -332,7 +340,7 @@ Status set_epilogue(const Problem& p, KernelProblem& out) {
     to.bias_batch_stride = p.l > 1 ? e.bias_batch_stride : 0;
   }
   if (!e.aux) return {};
-  const Extents extents{p.m, p.n, p.l};
+  const Extents extents{p.m, p.n, p.l, true};
   const Expected<Strides> aux = strides_of("aux", *e.aux, extents);
   if (!aux) return aux.error();
   if (Status s = check_batches_apart("aux", *aux, extents)) return s;
@@ -380,7 +388,7 @@ Expected<KernelProblem> canonical(const Problem& p) {
   if (!a) return a.error();
   const Expected<Strides> b = strides_of("B", p.b, {p.k, p.n, p.l});
   if (!b) return b.error();
-  const Expected<Strides> d = strides_of("D", p.d, {p.m, p.n, p.l});
+  const Expected<Strides> d = strides_of("D", p.d, {p.m, p.n, p.l, true});
   if (!d) return d.error();
   if (Status s = check_batches_apart("D", *d, {p.m, p.n, p.l})) return *s;
 

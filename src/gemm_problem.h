@@ -19,6 +19,7 @@ inline Strides transposed(const Strides& s) { return {s.column, s.row, s.batch};
 /// Of an operand, from 0 to 2^31 - 1.
 struct Extents {
   int64_t rows, columns, batches;
+  bool written = false;  // batches of an output do not share memory
 };
 /// The strides that an operand has, with the packed ones filled in. Errors: rules of strides and of the
 /// operand's alignment.

@@ -54,8 +54,8 @@ pipeline_status check_extents(const OperandView& v, const char* name) {
   return {};
 }
 
-// One stride: in bytes 0 or more, below the limit and a multiple of the alignment. least: of the legal values,
-// elements.
+// One stride: in bytes 0 or more, below the limit and a multiple of the alignment. least: of the legal
+// values, elements.
 pipeline_status check_stride(int64_t elements, int64_t least, const OperandRules& rules, const char* what) {
   const int size = rules.element_bytes();
   if (elements < 0 || elements >= kStrideLimit / size) {  // its bytes may not fit 64 bits

@@ -27,11 +27,6 @@ Status upload_rotated(const GpuBuffer& buffer, const std::vector<uint8_t>& value
   return buffer.upload(rotated.data());
 }
 
-/// Sets of so many bytes that do not fit in L2 together.
-int64_t sets_beyond(int64_t l2_bytes, size_t set_bytes) {
-  return std::clamp<int64_t>(2 * l2_bytes / std::max<int64_t>(1, static_cast<int64_t>(set_bytes)) + 2, 2, 64);
-}
-
 Status upload_new(GpuBuffer& buffer, const std::vector<float>& values) {
   Expected<GpuBuffer> memory = GpuBuffer::allocate(values.size() * sizeof(float));
   if (!memory) return memory.error();
@@ -167,7 +162,7 @@ Expected<BenchOperands> BenchOperands::make_blocks(const Problem& p, int64_t l2_
   const std::vector<uint8_t> peer_a = bytes_of_bf16(blocks->a.bf16), peer_b = bytes_of_bf16(blocks->b.bf16);
   const size_t d_bytes = bytes_of_packed(p.d.type, p.m, p.n, p.l);
   const int64_t count =
-      sets_beyond(l2_bytes, blocks->a.tensor.elements.size() + blocks->b.tensor.elements.size() + d_bytes);
+      sets_beyond_l2(l2_bytes, blocks->a.tensor.elements.size() + blocks->b.tensor.elements.size() + d_bytes);
   for (int64_t i = 0; i < count; ++i) {
     Set set;
     constexpr size_t kStep = 1000003;
@@ -248,7 +243,7 @@ Expected<BenchOperands> BenchOperands::make(const Problem& p, int64_t l2_bytes) 
   fill_matrix(a.data(), {p.a.type, p.m * p.l, p.k, 1, p.k, 1, 0}, Init::normal, 1);
   fill_matrix(b.data(), {p.b.type, p.n * p.l, p.k, 1, p.k, 1, 0}, Init::normal, 2);
   const size_t d_bytes = bytes_of_packed(p.d.type, p.m, p.n, p.l);
-  const int64_t count = sets_beyond(l2_bytes, a.size() + b.size() + d_bytes);
+  const int64_t count = sets_beyond_l2(l2_bytes, a.size() + b.size() + d_bytes);
   BenchOperands out;
   if (Status s = add_epilogue(p, out)) return *s;
   const bool scaled = p.scale_mode != ScaleMode::per_tensor;

@@ -1,6 +1,7 @@
 // Memory, streams and times of the current GPU. Builds without CUDA have the same functions, which say so.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -64,5 +65,11 @@ class GpuGraph {
   explicit GpuGraph(void* graph) : graph_(graph) {}
   void* graph_ = nullptr;
 };
+
+/// Sets of operands, of so many bytes each, that one after the other leave nothing of the first in L2.
+inline int64_t sets_beyond_l2(int64_t l2_bytes, size_t set_bytes) {
+  return std::clamp<int64_t>(2 * l2_bytes / std::max<int64_t>(1, static_cast<int64_t>(set_bytes)) + 2, 2,
+                             1024);
+}
 
 }  // namespace tilewright::cli

@@ -46,14 +46,6 @@ Expected<DeviceSet> upload(const Operands& operands) {
   return set;
 }
 
-/// Sets that one after the other leave nothing of the first in L2.
-Expected<int64_t> sets_beyond_l2(const Operands& o) {
-  const Expected<GpuLimits> gpu = current_gpu();
-  if (!gpu) return gpu.error();
-  const auto bytes = static_cast<int64_t>(o.a.size() + o.b.size() + o.c.size() + o.d.size());
-  return std::clamp<int64_t>(2 * gpu->l2_bytes / std::max<int64_t>(1, bytes) + 2, 2, 256);
-}
-
 }  // namespace
 
 Expected<RunResult> run_on_gpu(const Plan& plan, Operands& operands, const RunOptions& options) {
@@ -61,9 +53,10 @@ Expected<RunResult> run_on_gpu(const Plan& plan, Operands& operands, const RunOp
   if (!stream) return stream.error();
   int64_t count = 1;
   if (options.cold_l2) {
-    const Expected<int64_t> sets = sets_beyond_l2(operands);
-    if (!sets) return sets.error();
-    count = std::min(*sets, options.warmup_iterations + options.iterations);
+    const Expected<GpuLimits> gpu = current_gpu();
+    if (!gpu) return gpu.error();
+    const Operands& o = operands;
+    count = sets_beyond_l2(gpu->l2_bytes, o.a.size() + o.b.size() + o.c.size() + o.d.size());
   }
   std::vector<DeviceSet> sets;
   for (int64_t i = 0; i < std::max<int64_t>(1, count); ++i) {
@@ -84,7 +77,7 @@ Expected<RunResult> run_on_gpu(const Plan& plan, Operands& operands, const RunOp
   if (!operands.amax.empty())
     if (Status s = sets[0].amax.download(operands.amax.data())) return *s;
 
-  size_t next = 0;
+  size_t next = 1;  // of several sets, the one that lay in L2 longest ago
   const auto enqueue = [&](int64_t runs) -> Status {
     for (int64_t i = 0; i < runs; ++i)
       if (Status s = plan.run(sets[next++ % sets.size()].buffers(*workspace), stream->get())) return s;

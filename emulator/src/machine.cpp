@@ -128,8 +128,7 @@ std::string Machine::trace_json() const {
 std::string Machine::trace_svg() const { return state_->options.trace ? state_->trace.svg() : std::string(); }
 
 Status Machine::write_trace(const std::string& path) const {
-  return detail::write_whole_file(path, "trace.write",
-                                  {path.ends_with(".svg") ? trace_svg() : trace_json()});
+  return detail::write_whole_file(path, "trace.write", {path.ends_with(".svg") ? trace_svg() : trace_json()});
 }
 
 namespace {

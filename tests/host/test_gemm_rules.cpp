@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <set>
 #include <string>
 #include <string_view>
@@ -227,6 +228,26 @@ const Flip kFlips[] = {
        c.problem.a.batch_stride = -16;
      },
      "A: batch stride -16", "0"},
+    {"batch_stride.sign",
+     [](Case& c) {
+       c.problem.l = 2;
+       c.problem.d.batch_stride = -1;
+     },
+     "D: batch stride -1", "768 x 512"},
+    {"batch_stride.d",
+     [](Case& c) {
+       c.problem.l = 2;
+       c.problem.d.ld = 2048;
+       c.problem.d.batch_stride = 767;
+     },
+     "D: batch stride 767", "768"},
+    {"batch_stride.d",
+     [](Case& c) {
+       c.problem.l = 2;
+       c.problem.d.ld = 2048;
+       c.problem.d.batch_stride = 1281;
+     },
+     "D: batch stride 1281", "1280"},
     {"batch_stride.d",
      [](Case& c) {
        c.problem.l = 3;
@@ -251,6 +272,9 @@ const Flip kFlips[] = {
     {"interval.value", [](Case& c) { c.problem.interval = -4; }, "interval: -4", "1"},
     {"interval.value", [](Case& c) { c.problem.interval = 3; }, "interval: 3", "2 or 4"},
     {"interval.value", [](Case& c) { c.problem.interval = 6; }, "interval: 6", "4 or 8"},
+    {"interval.value", [](Case& c) { c.problem.interval = std::numeric_limits<int64_t>::max(); },
+     "interval: 9223372036854775807", "67108864"},
+    {"interval.value", [](Case& c) { c.problem.interval = (1 << 26) + 4; }, "interval: 67108868", "67108864"},
     {"interval.kernel",
      [](Case& c) {
        c.problem.interval = 1;
