@@ -5,6 +5,7 @@
 
 #include "tests/block_scale/dequantised_case.h"
 #include "tests/faults/symptom.h"
+#include "tests/faults/words.h"
 #include "tilewright/emulator/machine.h"
 
 namespace tilewright::testing {
@@ -89,26 +90,28 @@ TEST(DequantisedSchedules, report_nothing_and_change_no_bit) {
 struct Planted {
   const char* name;
   FaultSpec fault;
-  std::vector<ReportKind> kinds;
+  faults::Symptom symptom;
 };
 
-// The kernels' own rings have faults of their own elsewhere (tests/pipeline); these are those of the two
-// kernels together.
+// The kernels' own rings have faults of their own elsewhere (tests/pipeline, tests/faults); these are those
+// of the kernel before the product.
 TEST(PlantedInDequantised, is_reported) {
+  using faults::nth;
+  using faults::reports;
+  using faults::skip;
+  using faults::thread;
   using enum ReportKind;
+  const faults::Symptom unawaited = reports(dependency_not_waited).at("A scales");
   const Planted table[] = {
-      {"nobody waits for the kernel before", {.op = Op::grid_dependency_wait}, {dependency_not_waited}},
-      {"the producer of a product does not wait",
-       {.op = Op::grid_dependency_wait, .thread = 128},
-       {dependency_not_waited}},
-      {"flags are collected without a barrier",
-       {.op = Op::sync_threads, .occurrence = FaultSpec::Occurrence::only_nth, .nth = 0},
-       {uninitialised_read, read_before_ready, non_uniform, unordered_writes}},
-      {"a warp leaves its flag out", {.op = Op::store_shared, .thread = 32}, {uninitialised_read}},
+      {"nobody waits for the kernel before", skip(Op::grid_dependency_wait), unawaited},
+      {"one thread does not wait", thread(128, skip(Op::grid_dependency_wait)), unawaited},
+      {"flags are collected without a barrier", nth(0, skip(Op::sync_threads)),
+       reports(uninitialised_read, read_before_ready)},
+      {"a warp leaves its flag out", thread(32, skip(Op::store_shared)), reports(uninitialised_read)},
   };
   Runner runner;
   for (const Planted& row : table) {
-    faults::expect_reported(row.fault, {.kinds = row.kinds}, row.name, faults::all_schedules(3),
+    faults::expect_reported(row.fault, row.symptom, row.name, faults::all_schedules(3),
                             [&](const MachineOptions& options) { return Expected(runner.run(options)); });
   }
 }

@@ -22,8 +22,9 @@ void plant_in_gather(std::vector<SimtFault>& t) {
   const char* arrive = "SimtLoads::load_tile: cp_async_mbarrier_arrive_noinc";
   const FaultSpec arrival = skip(Op::cp_async_mbarrier_arrive);
   plant(t, "one_thread_never_arrives", kSimtGather, arrive, thread(129, arrival),
-        reports(deadlock).at("full"));
-  plant(t, "nobody_arrives_at_one_stage", kSimtMixed, arrive, nth(2, arrival), reports(deadlock).at("full"));
+        reports(deadlock).at("full").by(kConsumer));
+  plant(t, "nobody_arrives_at_one_stage", kSimtMixed, arrive, nth(2, arrival),
+        reports(deadlock).at("full").by(kConsumer));
 }
 
 void plant_in_async_pipeline(std::vector<SimtFault>& t) {

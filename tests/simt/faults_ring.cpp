@@ -46,7 +46,7 @@ void plant_in_releases(std::vector<SimtFault>& t) {
   const char* line = "SimtLoop::release: mbarrier_arrive";
   plant(t, "release_skipped", kSimtTma, line, release(), reports(deadlock).at("empty").by(kProducer));
   plant(t, "release_skipped_by_one_warp", kSimtTma, line, thread(32, nth(1, release())),
-        reports(deadlock).at("empty"));
+        reports(deadlock).at("empty").by(kProducer));
   plant(t, "release_counts_twice", kSimtTma, line, add(1, release()),
         // A stage that seems free, or full, a pass too early.
         reports(overwrite_in_use, read_before_ready, parity_alias).at("A", "empty"));
@@ -60,7 +60,7 @@ void plant_in_setup_of_ring(std::vector<SimtFault>& t) {
   plant(t, "full_not_initialised", kSimtTma, init, skip(Op::mbarrier_init, "full"),
         reports(barrier_not_initialised).at("full"));
   plant(t, "full_expects_one_more", kSimtTma, init, add(1, skip(Op::mbarrier_init, "full")),
-        reports(deadlock).at("full"));
+        reports(deadlock).at("full").by(kConsumer));
   plant(t, "full_of_gather_expects_one_thread", kSimtGather, init, become(1, skip(Op::mbarrier_init, "full")),
         reports(read_before_ready, uninitialised_read, parity_alias, deadlock).at("A", "full", "empty"));
   plant(t, "empty_expects_one_warp_less", kSimtTma, init, add(-1, skip(Op::mbarrier_init, "empty")),
@@ -77,7 +77,8 @@ void plant_in_setup_of_ring(std::vector<SimtFault>& t) {
 void plant_in_producer(std::vector<SimtFault>& t) {
   const char* expect = "SimtLoads::load_tile: mbarrier_expect_tx";
   const FaultSpec bytes = skip(Op::mbarrier_expect_tx, "full");
-  plant(t, "expects_too_many_bytes", kSimtTma, expect, add(16, bytes), reports(deadlock).at("full"));
+  plant(t, "expects_too_many_bytes", kSimtTma, expect, add(16, bytes),
+        reports(deadlock).at("full").by(kConsumer));
   plant(t, "expects_too_few_bytes", kSimtTma, expect, add(-16, bytes),
         reports(byte_count, deadlock).at("full"));
   plant(t, "expects_the_bytes_of_a_only", kSimtTma, expect, become(4 * 32 * 32, bytes),
@@ -85,8 +86,8 @@ void plant_in_producer(std::vector<SimtFault>& t) {
 
   const char* load = "SimtLoads::load_tile: tma_load_3d";
   const FaultSpec a = skip(Op::tma_load, "A"), b = skip(Op::tma_load, "B");
-  plant(t, "load_of_a_skipped", kSimtTma, load, nth(1, a), reports(deadlock).at("full"));
-  plant(t, "load_of_b_skipped", kSimtMixed, load, b, reports(deadlock).at("full"));
+  plant(t, "load_of_a_skipped", kSimtTma, load, nth(1, a), reports(deadlock).at("full").by(kConsumer));
+  plant(t, "load_of_b_skipped", kSimtMixed, load, b, reports(deadlock).at("full").by(kConsumer));
   plant(t, "load_one_stage_off", kSimtTma, load, add(kStageBytes, stage(0, a)),
         reports(unordered_writes, uninitialised_read).at("A"));
 
