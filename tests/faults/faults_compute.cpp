@@ -12,7 +12,7 @@ void add_mma_wait_faults(Table& t) {
   const char* wait0 = "wgmma_wait<0>";
   const char* wait1 = "wgmma_wait<1>";
   const FaultSpec wait = skip(Op::wgmma_wait);
-  const Symptom released_early = reports(overwrite_in_use).at("A", "B").by(kProducer).saying("wgmma group");
+  const Symptom released_early = reports(overwrite_in_use).at("A").by(kProducer).saying("wgmma group");
   const Symptom in_flight = reports(accumulator_in_flight).by(kConsumer);
   plant(t, "mma_wait_weakened_promoted", kPromoted64x64, wait0, add(1, nth(0, wait)), released_early);
   plant(t, "promotion_wait_weakened", kPromoted64x64, wait0, add(1, nth(1, wait)), in_flight);

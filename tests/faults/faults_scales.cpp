@@ -36,7 +36,8 @@ void add_loader_faults(Table& t) {
 
   const char* dependency = "DevicePipeline::run: grid_dependency_wait";
   plant(t, "dependency_wait_skipped_before_scales", kBlocks64x128, dependency,
-        thread(kLeader64, skip(Op::grid_dependency_wait)), reports(dependency_not_waited).by(kLoader));
+        thread(kLeader64, skip(Op::grid_dependency_wait)),
+        reports(dependency_not_waited).at("scales of B").by(kLoader));
 
   const char* arrive = "ScaleSlots::load: mbarrier_arrive_expect_tx";
   const FaultSpec arrival = skip(Op::mbarrier_arrive_expect_tx, "full", kLoader);
