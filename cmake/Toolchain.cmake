@@ -49,14 +49,10 @@ if(cuda_request STREQUAL AUTO OR cuda_request)
     enable_language(CUDA)
     # nvcc 12.8.0 to 12.9.0 miscompiles small products of 8- and 16-bit types; older ones lack instructions.
     if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 13.0)
-      message(FATAL_ERROR "nvcc ${CMAKE_CUDA_COMPILER_VERSION} was found, but the GPU kernels need CUDA 13; without them: "
-                          "-DTILEWRIGHT_CUDA=OFF")
-    endif()
-    find_package(CUDAToolkit REQUIRED)
-    if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 13.0)
       message(FATAL_ERROR "nvcc is of CUDA ${CMAKE_CUDA_COMPILER_VERSION}; the GPU kernels need CUDA 13: install it, or "
                           "build the emulated machine alone with -DTILEWRIGHT_CUDA=OFF")
     endif()
+    find_package(CUDAToolkit REQUIRED)
     # CMake 3.25 does not know that nvcc takes it.
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
     set(CMAKE_CUDA_STANDARD 20)
