@@ -11,6 +11,7 @@
 #include "fault_argument.h"
 #include "gemm_report.h"
 #include "operands.h"
+#include "progress.h"
 #include "run_problem.h"
 #include "src/device_info.h"
 
@@ -176,7 +177,10 @@ Expected<bool> run_gemm(const GemmArguments& args) {
   if (!operands) return operands.error();
   const Expected<Plan> planned = plan(operands->problem, *options);
   if (!planned) return planned.error();
-  if (Status s = fill_operands(*operands, source)) return *s;
+  {
+    const Progress progress("making the operands");
+    if (Status s = fill_operands(*operands, source)) return *s;
+  }
 
   GemmReport report;
   report.problem = operands->problem;

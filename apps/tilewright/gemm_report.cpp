@@ -37,10 +37,11 @@ double as_output(double value, DType type, bool saturate) {
   return load_element(element, type, 0);
 }
 
-int64_t count_outside_tolerance(const Operands& o, const std::vector<double>& reference, const Tolerance& t) {
+Comparison compare_by_tolerance(const Operands& o, const std::vector<double>& reference, const Tolerance& t) {
   const Problem& p = o.problem;
   const MatrixView d = o.d_view();
-  int64_t failures = 0;
+  Comparison c;
+  c.elements = static_cast<int64_t>(reference.size());
   size_t at = 0;
   for (int64_t b = 0; b < p.l; ++b)
     for (int64_t i = 0; i < p.m; ++i)
@@ -49,10 +50,13 @@ int64_t count_outside_tolerance(const Operands& o, const std::vector<double>& re
         const double want = as_output(reference[at], p.d.type, p.saturate),
                      got = load_element(d.data, d.type, parts * d.index(b, i, j / parts) + j % parts);
         const bool both_nan = std::isnan(want) && std::isnan(got);
-        if (!both_nan && want != got && !(std::abs(got - want) <= t.absolute + t.relative * std::abs(want)))
-          ++failures;
+        const double bound = t.absolute + t.relative * std::abs(want);
+        if (both_nan || want == got || std::abs(got - want) <= bound) continue;
+        if (c.failures++ > 0) continue;
+        c.batch = b, c.row = i, c.column = j;
+        c.got = got, c.reference = want, c.bound = bound;
       }
-  return failures;
+  return c;
 }
 
 /// The Frobenius norm of the elements' bounds over that of the reference, by the triangle inequality.
@@ -89,16 +93,18 @@ std::optional<double> tflops(const GemmReport& r) {
   return r.flops() / *r.run.time_us / 1e6;
 }
 
+nlohmann::json first_failure(const Comparison& c) {
+  return {{"batch", c.batch},         {"row", c.row},    {"column", c.column}, {"got", c.got},
+          {"reference", c.reference}, {"bound", c.bound}};
+}
+
 void add_verdict(const Verdict& verdict, nlohmann::json& out) {
   const Comparison& c = verdict.comparison;
   out["rel_error"] = c.relative_error;
   out["error_bound"] = verdict.error_bound;
   out["worst_ratio"] = c.worst_ratio;
   out["failures"] = c.failures;
-  if (!c.passed())
-    out["first_failure"] = {{"batch", c.batch},         {"row", c.row},
-                            {"column", c.column},       {"got", c.got},
-                            {"reference", c.reference}, {"bound", c.bound}};
+  if (!c.passed()) out["first_failure"] = first_failure(c);
   const ModelCheck& model = verdict.model;
   out["model_elements"] = model.elements;
   out["model_mismatches"] = model.mismatches;
@@ -113,11 +119,14 @@ void add_verdict(const Verdict& verdict, nlohmann::json& out) {
   if (verdict.tolerance)
     out["tolerance"] = {{"atol", verdict.tolerance->tolerance.absolute},
                         {"rtol", verdict.tolerance->tolerance.relative},
-                        {"failures", verdict.tolerance->failures}};
+                        {"failures", verdict.tolerance->found.failures}};
+  if (verdict.tolerance && !verdict.tolerance->found.passed())
+    out["tolerance"]["first_failure"] = first_failure(verdict.tolerance->found);
   if (verdict.aux)
     out["aux"] = {{"rel_error", verdict.aux->relative_error},
                   {"worst_ratio", verdict.aux->worst_ratio},
                   {"failures", verdict.aux->failures}};
+  if (verdict.aux && !verdict.aux->passed()) out["aux"]["first_failure"] = first_failure(*verdict.aux);
   if (verdict.amax)
     out["amax"] = {{"got", verdict.amax->got},
                    {"low", verdict.amax->range.low},
@@ -154,7 +163,7 @@ Expected<Verdict> judge(const Operands& operands, const PlanInfo& plan, uint64_t
       compare(reference, d.data(), abs_sum.data(), operands.d_view(), rules, progress.callback());
   verdict.error_bound = bound_of_relative_error(p, rules.accumulation, d, abs_sum);
   if (tolerance)
-    verdict.tolerance = ToleranceCheck{*tolerance, count_outside_tolerance(operands, d, *tolerance)};
+    verdict.tolerance = ToleranceCheck{*tolerance, compare_by_tolerance(operands, d, *tolerance)};
   reference.scale_d = 1;
   if (p.epilogue.amax_d) {
     if (Status s = reference_gemm(reference, d.data(), abs_sum.data())) return *s;
@@ -202,11 +211,17 @@ void print_model_check(const Verdict& verdict) {
         model.got, model.expected);
 }
 
+std::string first_words(const char* name, const Comparison& c) {
+  if (c.passed()) return {};
+  return fmt::format("; the first is {}[{}][{}][{}] = {}, reference {} +- {:.3g}", name, c.batch, c.row,
+                     c.column, c.got, c.reference, c.bound);
+}
+
 void print_epilogue_verdict(const Verdict& verdict) {
   if (verdict.aux) {
     const Comparison& c = *verdict.aux;
-    fmt::print("aux: relative error {:.3e}, worst element at {:.3f} of its bound, {} of {} outside\n",
-               c.relative_error, c.worst_ratio, c.failures, c.elements);
+    fmt::print("aux: relative error {:.3e}, worst element at {:.3f} of its bound, {} of {} outside{}\n",
+               c.relative_error, c.worst_ratio, c.failures, c.elements, first_words("aux", c));
   }
   if (verdict.amax)
     fmt::print("amax: {}, by FP64 {} to {}{}\n", verdict.amax->got, verdict.amax->range.low,
@@ -275,14 +290,11 @@ void print_result(const GemmReport& r) {
       "relative error against FP64: {:.3e}, theoretical bound: {:.3e}; worst element at {:.3f} of its "
       "bound\n",
       c.relative_error, r.verdict->error_bound, c.worst_ratio);
-  if (!c.passed()) {
-    fmt::print(
-        "{} of {} elements outside their bound; the first is D[{}][{}][{}] = {}, reference {} +- {:.3g}\n",
-        c.failures, c.elements, c.batch, c.row, c.column, c.got, c.reference, c.bound);
-  }
-  if (r.verdict->tolerance)
-    fmt::print("{} of {} elements outside atol {} + rtol {}\n", r.verdict->tolerance->failures, c.elements,
-               r.verdict->tolerance->tolerance.absolute, r.verdict->tolerance->tolerance.relative);
+  if (!c.passed())
+    fmt::print("{} of {} elements outside their bound{}\n", c.failures, c.elements, first_words("D", c));
+  if (const auto& t = r.verdict->tolerance)
+    fmt::print("{} of {} elements outside atol {} + rtol {}{}\n", t->found.failures, t->found.elements,
+               t->tolerance.absolute, t->tolerance.relative, first_words("D", t->found));
   print_model_check(*r.verdict);
   print_epilogue_verdict(*r.verdict);
   fmt::print("{}\n", r.passed() ? "PASS" : "FAIL");

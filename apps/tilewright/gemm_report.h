@@ -19,7 +19,7 @@ struct Tolerance {
 };
 struct ToleranceCheck {
   Tolerance tolerance;
-  int64_t failures = 0;
+  Comparison found;  // elements, failures and the first of them
 };
 
 /// The largest magnitude, and where FP64 has it.
@@ -41,7 +41,7 @@ struct Verdict {
   ModelCheck model;
 
   bool passed() const {
-    return comparison.passed() && (!tolerance || tolerance->failures == 0) && (!aux || aux->passed()) &&
+    return comparison.passed() && (!tolerance || tolerance->found.passed()) && (!aux || aux->passed()) &&
            (!amax || amax->passed()) && model.passed();
   }
 };

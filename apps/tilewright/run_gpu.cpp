@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "gpu.h"
+#include "progress.h"
 #include "run_problem.h"
 #include "src/device_info.h"
 
@@ -49,6 +50,7 @@ Expected<DeviceSet> upload(const Operands& operands) {
 }  // namespace
 
 Expected<RunResult> run_on_gpu(const Plan& plan, Operands& operands, const RunOptions& options) {
+  const Progress progress("running on the GPU");
   const Expected<GpuStream> stream = GpuStream::create();
   if (!stream) return stream.error();
   int64_t count = 1;

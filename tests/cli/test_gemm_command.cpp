@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -93,7 +94,11 @@ TEST(GemmCommand, tolerance_adds_to_the_bound_and_never_replaces_it) {
   const Output o = gemm(fast + "--tolerance 0.1");
   EXPECT_EQ(o.exit_code, 1);
   EXPECT_EQ(o.json()["failures"], 0);
-  EXPECT_GT(o.json()["tolerance"]["failures"], 0);
+  const nlohmann::json outside = o.json()["tolerance"];
+  EXPECT_GT(outside["failures"], 0);
+  const double got = outside["first_failure"]["got"], want = outside["first_failure"]["reference"];
+  EXPECT_GT(std::abs(got - want), outside["first_failure"]["bound"]);
+  EXPECT_LT(got, want);
   EXPECT_EQ(gemm("--mnkl 64,64,8192,1 --init uniform --tolerance 0.1").json()["pass"], true);
 }
 
