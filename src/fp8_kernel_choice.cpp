@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "src/fp8_plan.h"
@@ -39,17 +40,15 @@ struct Promotion {
   }
 };
 
-constexpr int64_t kMostInterval = (int64_t{1} << 31) / 32;  // MMAs of the longest K
-
 Status check_interval(int64_t interval) {
-  if (interval > kMostInterval)
-    return broken(RuleId::interval_value, "interval", text(interval), text(kMostInterval));
   if (interval == 1 || interval == 2 || (interval > 0 && interval % kMmasPerTile == 0)) return {};
   std::string nearest = "1";
   if (interval == 3) nearest = "2 or 4";
   if (interval > 4) {
     const int64_t below = interval - interval % kMmasPerTile;
-    nearest = text(below) + " or " + text(below + kMmasPerTile);
+    nearest = text(below);
+    if (below <= std::numeric_limits<int64_t>::max() - kMmasPerTile)
+      nearest += " or " + text(below + kMmasPerTile);
   }
   return broken(RuleId::interval_value, "interval", text(interval), nearest);
 }

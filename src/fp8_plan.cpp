@@ -133,7 +133,7 @@ void set_info(const PlanRequest& r, const Fp8Choice& choice, PlanInfo& info) {
   info.group_tiles = id.interval == 0 ? choice.group_tiles : 0;
   const int64_t mmas = ceil_div(r.asked.k, 32);
   if (r.asked.accumulation == Accumulation::promoted) {
-    info.promotions = ceil_div(mmas, r.asked.interval);
+    info.promotions = mmas == 0 ? 0 : (mmas - 1) / r.asked.interval + 1;
   } else {
     info.promotions = mmas == 0 ? 0 : 1;
   }

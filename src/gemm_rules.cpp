@@ -61,10 +61,7 @@ constexpr NumberedRule kTable[] = {
      {"alignment.value", "an assumed alignment is a power of two and at least the size of an element",
       kInvalid}},
     {RuleId::interval_value,
-     {"interval.value",
-      "a promotion interval is 1, 2 or a multiple of 4 MMAs (a K tile has 4) up to 67108864, which no K "
-      "exceeds",
-      kInvalid}},
+     {"interval.value", "a promotion interval is 1, 2 or a multiple of 4 MMAs (a K tile has 4)", kInvalid}},
     {RuleId::interval_kernel,
      {"interval.kernel",
       "intervals 1 and 2 that do not cover K are built for 128x128 tiles of e4m3 operands under bulk loads, "

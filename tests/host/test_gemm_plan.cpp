@@ -191,6 +191,7 @@ TEST(Plan, counts_promotions_as_groups_the_first_included) {
   EXPECT_EQ(promotions(1040, 4), 9);
   EXPECT_EQ(promotions(1040, 8), 5);
   EXPECT_EQ(promotions(1024, 4096), 1);  // an interval longer than K promotes once
+  EXPECT_EQ(promotions(1024, std::numeric_limits<int64_t>::max() - 3), 1);
   EXPECT_EQ(promotions(0, 4), 0);
   EXPECT_EQ(promotions(1024, 4, Accumulation::fast), 1);
 }
