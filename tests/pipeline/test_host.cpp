@@ -46,6 +46,16 @@ TEST(SuggestPipeline, gives_what_a_launch_needs) {
   EXPECT_EQ(config.block.x, 384u);
 }
 
+TEST(SuggestPipeline, gives_an_empty_product_an_empty_grid) {
+  using Pair = decltype(D() + BlocksPerCluster<1, 2>());
+  for (const auto& [m, n] : {std::pair{0, 600}, std::pair{300, 0}}) {
+    const auto p = suggest_pipeline<2, Pair>(tensor_a(m, 100, 104), tensor_b(100, n, 104));
+    ASSERT_TRUE(p) << p.error().message;
+    EXPECT_EQ(p->get_grid_dim(), (Extent3{0, 0, 1}));
+    EXPECT_TRUE(p->require_whole_clusters());
+  }
+}
+
 TEST(SuggestPipeline, takes_a_stage_and_its_barriers_for_each_of_its_depth) {
   const auto p = make_pipeline<3, D, internal_accumulator>(tensor_a(128, 64, 64), tensor_b(64, 256, 64));
   ASSERT_TRUE(p);

@@ -56,9 +56,10 @@ class Pipeline {
     return {(handle_.rows() + kRows - 1) / kRows, (handle_.columns() + kColumns - 1) / kColumns, 1};
   }
   /// A block for each of them, padded to whole clusters: blocks past the edge take part in the loads and
-  /// barriers of their cluster.
+  /// barriers of their cluster. None for a product without elements.
   Extent3 get_grid_dim() const {
     const Extent3 tiles = get_tile_count(), cluster = get_cluster_dim();
+    if (tiles.x == 0 || tiles.y == 0) return {0, 0, 1};
     return {(tiles.x + cluster.x - 1) / cluster.x * cluster.x,
             (tiles.y + cluster.y - 1) / cluster.y * cluster.y, 1};
   }
@@ -66,7 +67,7 @@ class Pipeline {
   /// blocks.
   pipeline_status require_whole_clusters() const {
     const Extent3 tiles = get_tile_count(), grid = get_grid_dim();
-    if (tiles == grid) return {};
+    if (tiles == grid || grid.x == 0) return {};
     return detail::cluster_grid_error(tiles.x, tiles.y, get_cluster_dim().x, get_cluster_dim().y);
   }
 
