@@ -147,14 +147,15 @@ std::vector<double> model_sums(const Problem& p, const ReferenceGemm& g) {
 
 ModelFactors model_factors(const Problem& p) {
   ModelFactors f;
-  const bool zero = p.alpha == 0 || p.k == 0;
+  const bool zero = p.k == 0 || p.alpha == 0 || p.scale_a == 0 || p.scale_b == 0;
   if (p.epilogue.any()) {
     f.scale = zero ? 0.0f : static_cast<float>(double{p.alpha} * p.scale_a * p.scale_b);
     f.beta = p.beta;
     f.after = p.scale_d;
   } else {
-    if (!zero) f.scale = static_cast<float>(double{p.alpha} * p.scale_a * p.scale_b * p.scale_d);
-    if (p.beta != 0) f.beta = static_cast<float>(double{p.beta} * p.scale_d);
+    if (!zero && p.scale_d != 0)
+      f.scale = static_cast<float>(double{p.alpha} * p.scale_a * p.scale_b * p.scale_d);
+    if (p.beta != 0 && p.scale_d != 0) f.beta = static_cast<float>(double{p.beta} * p.scale_d);
   }
   f.reads_ab = f.scale != 0;
   f.reads_c = f.beta != 0;

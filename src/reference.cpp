@@ -293,8 +293,9 @@ void judge(Partial& partial, const Expectation& e, double got, bool saturate, in
   Comparison& r = partial.result;
   ++r.elements;
   // What saturates is as far off as it is from the largest value, not from the sum before.
-  const double largest = std::fabs(round_output<T>(std::numeric_limits<double>::max(), saturate));
-  const double reference = std::clamp(e.reference, -largest, largest);
+  constexpr double kMost = std::numeric_limits<double>::max();
+  const double reference =
+      std::clamp(e.reference, round_output<T>(-kMost, saturate), round_output<T>(kMost, saturate));
   const double bound = e.error + half_ulp<T>(std::fabs(reference) + e.error);
   const bool failed = !passes<T>(e, got, saturate);
   bool worst = false;

@@ -51,6 +51,9 @@ TEST(TensorCommand, takes_f32_outputs_tiles_clusters_and_orders) {
   EXPECT_EQ(cut["cluster"], nlohmann::json({2, 1}));
   EXPECT_EQ(cut["raster"], "along_n");
   EXPECT_EQ(gemm("--dtype s8 --c_dtype f32 --alpha 0.125 --mnk 64,128,96").json()["pass"], true);
+  for (const char* alpha : {"1e9", "-1e9"})  // saturated on either side, exactly
+    EXPECT_EQ(
+        gemm(std::string("--dtype s8 --init ones --mnk 64,64,64 --alpha ") + alpha).json()["worst_ratio"], 0);
 }
 
 TEST(TensorCommand, refuses_by_rule) {
