@@ -56,6 +56,7 @@ std::string resolve(fs::path& path) {
     return {};
   }
   if (status.type() == fs::file_type::none) return error.message();
+  if (status.type() == fs::file_type::directory) return "it is a folder";
   if (status.type() != fs::file_type::regular) return "it is not an ordinary file";
   // Renaming would replace even a file that may not be written.
   if (::access(path.c_str(), W_OK) != 0) return std::strerror(errno);
@@ -63,13 +64,28 @@ std::string resolve(fs::path& path) {
   return error ? error.message() : std::string();
 }
 
+Error cannot_write(const std::string& path, const char* rule, const std::string& why) {
+  return {ErrorCode::io, rule, path + ": cannot be written: " + why};
+}
+
 }  // namespace
+
+Status check_whole_file(const std::string& path, const char* rule) {
+  fs::path target = path;
+  if (const std::string why = resolve(target); !why.empty()) return cannot_write(path, rule, why);
+  const fs::path parent = target.has_parent_path() ? target.parent_path() : ".";
+  std::error_code ignored;
+  if (!target.has_filename()) return cannot_write(path, rule, "it is a folder");
+  if (!fs::is_directory(parent, ignored))
+    return cannot_write(path, rule, "there is no folder " + parent.string());
+  if (::access(parent.c_str(), W_OK) != 0)
+    return cannot_write(path, rule, "no file can be made in " + parent.string());
+  return std::nullopt;
+}
 
 Status write_whole_file(const std::string& path, const char* rule,
                         std::initializer_list<std::string_view> pieces) {
-  const auto refuse = [&](const std::string& why) {
-    return Error{ErrorCode::io, rule, path + ": cannot be written: " + why};
-  };
+  const auto refuse = [&](const std::string& why) { return cannot_write(path, rule, why); };
   fs::path target = path;
   if (const std::string why = resolve(target); !why.empty()) return refuse(why);
   size_t needed = 0;

@@ -1,12 +1,12 @@
 #include "arguments.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <nlohmann/json.hpp>
+
+#include "tilewright/detail/whole_file.h"
 
 namespace tilewright::cli {
 namespace {
@@ -63,17 +63,9 @@ const CLI::Validator& count_check() {
 
 Status check_writable(std::string_view option, const std::string& path) {
   if (path.empty()) return {};
-  const std::filesystem::path file(path), parent = file.parent_path().empty() ? "." : file.parent_path();
-  std::error_code ignored;
-  const bool exists = std::filesystem::exists(file, ignored);
-  const std::string& where = exists ? path : parent.string();
-  const bool folder = std::filesystem::is_directory(exists ? file : parent, ignored);
-  if (folder != exists && access(where.c_str(), W_OK) == 0) return {};
-  return Error{ErrorCode::io, "file.write",
-               fmt::format("--{}: {} cannot be written: {}", option, path,
-                           exists && folder   ? "it is a folder"
-                           : exists || folder ? fmt::format("{} is not writable", where)
-                                              : fmt::format("there is no folder {}", where))};
+  Status failed = detail::check_whole_file(path, "file.write");
+  if (failed) failed->message = fmt::format("--{}: {}", option, failed->message);
+  return failed;
 }
 
 std::string both_spellings(std::string_view name) {
@@ -430,11 +422,10 @@ std::string json_text(const nlohmann::json& json, int indent) {
   return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+nlohmann::json error_json(const Error& error) { return {{"rule", error.rule}, {"message", error.message}}; }
+
 int refuse(const Error& error, bool json) {
-  if (json) {
-    const nlohmann::json out{{"pass", false}, {"error", {{"rule", error.rule}, {"message", error.message}}}};
-    fmt::print("{}\n", json_text(out));
-  }
+  if (json) fmt::print("{}\n", json_text({{"pass", false}, {"error", error_json(error)}}));
   fmt::print(stderr, "tilewright: {} [{}]\n", error.message, error.rule);
   return kRefused;
 }

@@ -89,6 +89,9 @@ constexpr int kPass = 0, kFail = 1, kRefused = 2;
 /// JSON as text. What is no UTF-8 in it, as a path may be, becomes U+FFFD.
 std::string json_text(const nlohmann::json& json, int indent = -1);
 
+/// {"rule", "message"}.
+nlohmann::json error_json(const Error& error);
+
 /// Prints the error (as JSON on stdout if `json`) and returns kRefused.
 int refuse(const Error& error, bool json);
 

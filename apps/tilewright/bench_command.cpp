@@ -305,11 +305,12 @@ Expected<std::vector<BenchProblem>> problems_of(const BenchArguments& args) {
   return out;
 }
 
-Status write_json(const std::string& path, const nlohmann::json& result) {
+/// Makes the folder of the results, and says before a long run whether they can be written.
+Status prepare_output(const std::string& path) {
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   std::error_code ignored;
   if (!parent.empty()) std::filesystem::create_directories(parent, ignored);
-  return detail::write_whole_file(path, "file.write", {json_text(result, 1), "\n"});
+  return check_writable("out", path);
 }
 
 Expected<int> run_bench(const BenchArguments& args) {
@@ -323,6 +324,7 @@ Expected<int> run_bench(const BenchArguments& args) {
     return Error{ErrorCode::no_device, "device.gpu", "bench measures on a GPU: " + gpu.error().message};
   }
   if (shapes->empty()) return Error{ErrorCode::invalid_argument, "option.shapes", "--shapes: names none"};
+  if (Status s = prepare_output(args.out)) return *s;
   const Expected<Bench> bench = open_bench(args);
   if (!bench) return bench.error();
   const Expected<GpuDescription> gpu = describe_current_gpu();
@@ -359,7 +361,8 @@ Expected<int> run_bench(const BenchArguments& args) {
     if (Status s = bench_shape(args, *configs, *bench, shape, result["entries"], all_agree)) return *s;
     // After every shape: a run that is cut short has measured something.
     if (!args.out.empty())
-      if (Status s = write_json(args.out, result)) return *s;
+      if (Status s = detail::write_whole_file(args.out, "file.write", {json_text(result, 1), "\n"}))
+        return *s;
   }
   return all_agree ? kPass : kFail;
 }

@@ -152,8 +152,8 @@ int run_block_scaled_gemm(const GemmArguments& args, bool schedule_given) {
   return gemm_block_scaled(args.problem, request);
 }
 
-/// Runs, checks and says what came out; whether all is right.
-Expected<bool> run_gemm(const GemmArguments& args) {
+/// Runs, checks and says what came out; the exit code.
+Expected<int> run_gemm(const GemmArguments& args) {
   Expected<Problem> problem = args.problem.problem();
   if (!problem) return problem.error();
   Expected<Options> options = args.problem.options();
@@ -213,18 +213,16 @@ Expected<bool> run_gemm(const GemmArguments& args) {
     if (!verdict) return verdict.error();
     report.verdict = *verdict;
   }
-  // What was found is said before a file is written.
+  // What was found is said whether or not D can be written.
+  if (!args.json) print_result(report);
+  const Status unwritten = args.out.empty() ? Status{} : write_d(*operands, args.out);
   if (args.json) {
-    fmt::print("{}\n", json_text(to_json(report)));
-  } else {
-    print_result(report);
+    nlohmann::json found = to_json(report);
+    if (unwritten) found["error"] = error_json(*unwritten);
+    fmt::print("{}\n", json_text(found));
   }
-  if (args.out.empty()) return report.passed();
-  if (Status s = write_d(*operands, args.out)) {
-    refuse(*s, false);
-    return false;
-  }
-  return report.passed();
+  if (unwritten) return refuse(*unwritten, false);
+  return report.passed() ? kPass : kFail;
 }
 
 }  // namespace
@@ -238,14 +236,14 @@ void add_gemm_command(CLI::App& app, int& exit_code) {
       exit_code = run_block_scaled_gemm(*args, command->count("--schedule") > 0);
       return;
     }
-    const Expected<bool> passed = run_gemm(*args);
-    if (passed) {
-      exit_code = *passed ? kPass : kFail;
+    const Expected<int> code = run_gemm(*args);
+    if (code) {
+      exit_code = *code;
       return;
     }
     // A fault that the emulated machine reports is a failure of the kernel, not of the request.
-    const bool fault = passed.error().code == ErrorCode::emulator || passed.error().code == ErrorCode::cuda;
-    exit_code = refuse(passed.error(), args->json);
+    const bool fault = code.error().code == ErrorCode::emulator || code.error().code == ErrorCode::cuda;
+    exit_code = refuse(code.error(), args->json);
     if (fault) exit_code = kFail;
   });
 }

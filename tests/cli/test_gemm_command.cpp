@@ -329,7 +329,16 @@ TEST(GemmCommand, files_that_cannot_be_written_are_refused_before_the_run) {
   const Output o = gemm("--mnk 64,64,64 --out " + folder.file("no/d.npy"));
   expect_refused(o, "file.write", "there is no folder");
   expect_refused(gemm("--mnk 64,64,64 --trace " + folder.file("")), "file.write", "is a folder");
+  expect_refused(gemm("--mnk 64,64,64 --out /dev/null"), "file.write", "not an ordinary file");
+  expect_refused(gemm("--mnk 64,64,64 --trace /dev/null"), "file.write", "not an ordinary file");
   EXPECT_EQ(gemm("--mnk 64,64,64 --out " + folder.file("d.npy")).json()["pass"], true);
+}
+
+TEST(GemmCommand, a_zero_factor_wins_over_infinity) {
+  const std::string small = "--device emulator --mnk 64,64,64 ";
+  for (const char* factors : {"--alpha inf --scale_a 0", "--beta inf --scale_d 0", "--scale_b 0 --alpha nan"})
+    for (const char* type : {"--dtype e4m3 ", "--dtype bf16 ", "--dtype f32 "})
+      EXPECT_EQ(gemm(small + type + factors).exit_code, 0) << type << factors;
 }
 
 TEST(GemmCommand, messages_name_what_is_wrong) {

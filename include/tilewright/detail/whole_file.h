@@ -17,4 +17,7 @@ namespace tilewright::detail {
 Status write_whole_file(const std::string& path, const char* rule,
                         std::initializer_list<std::string_view> pieces);
 
+/// Whether that can be tried: its errors that are known before there is anything to write.
+Status check_whole_file(const std::string& path, const char* rule);
+
 }  // namespace tilewright::detail
