@@ -1,4 +1,7 @@
 // FP4 operands with scales (nvfp4) and a fused epilogue: D = ReLU(A B + bias), stored as bf16. Blackwell.
+#include <memory>
+#include <vector>
+
 #include "examples/common/machine.h"
 #include "tilewright/layout/scale_tensor.h"
 
