@@ -335,7 +335,7 @@ TEST(GemmCommand, files_that_cannot_be_written_are_refused_before_the_run) {
 }
 
 TEST(GemmCommand, a_zero_factor_wins_over_infinity) {
-  const std::string small = "--device emulator --mnk 64,64,64 ";
+  const std::string small = "--mnk 64,64,64 ";
   for (const char* factors : {"--alpha inf --scale_a 0", "--beta inf --scale_d 0", "--scale_b 0 --alpha nan"})
     for (const char* type : {"--dtype e4m3 ", "--dtype bf16 ", "--dtype f32 "})
       EXPECT_EQ(gemm(small + type + factors).exit_code, 0) << type << factors;
