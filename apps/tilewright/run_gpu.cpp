@@ -30,11 +30,13 @@ struct DeviceSet {
 
 Expected<DeviceSet> upload(const Operands& operands) {
   DeviceSet set;
+  // What a problem has not got is null.
   const auto copy = [](const auto& host, GpuBuffer& device) -> Status {
+    if (host.empty()) return {};
     Expected<GpuBuffer> buffer = GpuBuffer::allocate(host.size() * sizeof(host[0]));
     if (!buffer) return buffer.error();
     device = std::move(*buffer);
-    return host.empty() ? Status{} : device.upload(host.data());
+    return device.upload(host.data());
   };
   for (const auto& [host, device] :
        {std::pair{&operands.a, &set.a}, std::pair{&operands.b, &set.b}, std::pair{&operands.c, &set.c},
