@@ -70,31 +70,37 @@ void add_descriptor_faults(Table& t) {
 }
 
 void add_store_faults(Table& t) {
-  const char* store = "SlabStore::store";
+  const char *stage = "SlabStore::stage", *publish = "SlabStore::publish";
   const FaultSpec fence = skip(Op::fence_proxy_async), reuse = skip(Op::bulk_wait),
                   commit = skip(Op::bulk_commit);
   const FaultSpec sync = skip(Op::sync_warp);
   const Symptom unfenced = reports(missing_proxy_fence).at(kStaging).by(kConsumer);
   const Symptom in_use = reports(overwrite_in_use).at(kStaging).by(kConsumer).saying("bulk store group");
-  plant(t, "store_fence_skipped", kPromoted64x64, store, fence, unfenced);
-  plant(t, "store_fence_by_leader_only", kPromoted64x64, store, thread(35, fence), unfenced);
-  plant(t, "store_fence_skipped_out8", kOut8, store, fence, unfenced);
-  plant(t, "store_fence_skipped_out32", kOut32, store, nth(3, fence), unfenced);
-  plant(t, "store_fence_skipped_fast", kFast128x128, store, nth(1, fence), unfenced);
-  plant(t, "sync_before_store_skipped", kPromoted64x64, store, nth(1, sync),
+  plant(t, "store_fence_skipped", kPromoted64x64, publish, fence, unfenced);
+  plant(t, "store_fence_by_leader_only", kPromoted64x64, publish, thread(35, fence), unfenced);
+  plant(t, "store_fence_skipped_out8", kOut8, publish, fence, unfenced);
+  plant(t, "store_fence_skipped_out32", kOut32, publish, nth(3, fence), unfenced);
+  plant(t, "store_fence_skipped_first_slab", kPromoted128x256, publish, nth(0, fence), unfenced);
+  plant(t, "store_fence_skipped_packed_late", kPromoted128x256, publish, nth(2, fence), unfenced);
+  plant(t, "store_fence_skipped_next_tile", kPromoted128x256, publish, nth(5, fence), unfenced);
+  plant(t, "store_fence_skipped_fast", kFast128x128, publish, nth(1, fence), unfenced);
+  plant(t, "sync_before_store_skipped", kPromoted64x64, publish, nth(1, sync),
         reports(read_before_ready).at(kStaging).by(kConsumer));
-  plant(t, "sync_before_store_skipped_128x256", kPromoted128x256, store, nth(3, sync),
+  plant(t, "sync_before_store_skipped_128x256", kPromoted128x256, publish, nth(2, sync),
         reports(read_before_ready).at(kStaging).by(kConsumer));
-  plant(t, "sync_before_store_skipped_out8", kOut8, store, nth(1, sync),
+  plant(t, "sync_before_store_skipped_out8", kOut8, publish, nth(1, sync),
         reports(read_before_ready, uninitialised_read).at(kStaging).by(kConsumer));
-  plant(t, "sync_before_staging_skipped", kPromoted64x64, store, nth(4, sync), in_use);
-  plant(t, "sync_by_one_lane_skipped", kPromoted64x64, store, thread(9, sync),
+  plant(t, "sync_before_staging_skipped", kPromoted64x64, stage, nth(4, sync), in_use);
+  plant(t, "sync_before_staging_skipped_128x256", kPromoted128x256, stage, nth(3, sync), in_use);
+  plant(t, "sync_by_one_lane_skipped", kPromoted64x64, publish, thread(9, sync),
         reports(non_uniform).by(kConsumer));
-  plant(t, "reuse_wait_skipped", kPromoted64x64, store, nth(2, reuse), in_use);
-  plant(t, "reuse_wait_weakened", kPromoted128x256, store, add(1, reuse), in_use);
-  plant(t, "reuse_wait_skipped_out32", kOut32, store, nth(2, reuse), in_use);
-  plant(t, "commit_of_store_skipped", kPromoted64x64, store, nth(0, commit), in_use);
-  plant(t, "commit_of_last_store_skipped", kPromoted64x64, store, nth(2, commit),
+  plant(t, "reuse_wait_skipped", kPromoted64x64, stage, nth(2, reuse), in_use);
+  plant(t, "reuse_wait_weakened", kPromoted128x256, stage, add(1, reuse), in_use);
+  plant(t, "drain_skipped", kPromoted128x256, "SlabStore::drain", nth(3, reuse), in_use);
+  plant(t, "reuse_wait_skipped_next_tile", kPromoted128x256, stage, nth(4, reuse), in_use);
+  plant(t, "reuse_wait_skipped_out32", kOut32, stage, nth(2, reuse), in_use);
+  plant(t, "commit_of_store_skipped", kPromoted64x64, publish, nth(0, commit), in_use);
+  plant(t, "commit_of_last_store_skipped", kPromoted64x64, publish, nth(2, commit),
         reports(exit_with_pending_work).by(kConsumer));
   plant(t, "last_store_wait_skipped", kPromoted64x64, "SlabStore::finish", nth(3, reuse),
         reports(exit_with_pending_work).by(kConsumer));
@@ -105,8 +111,8 @@ void add_store_faults(Table& t) {
 }
 
 void add_staging_faults(Table& t) {
-  const char* store = "SlabStore::store";
-  const char *matrices = "SlabStore::stage: stmatrix_x4", *words = "SlabStore::stage: store_shared";
+  const char* store = "SlabStore::publish";
+  const char *matrices = "SlabStore::write: stmatrix_x4", *words = "SlabStore::write: store_shared";
   const FaultSpec matrix = skip(Op::stmatrix), word = skip(Op::store_shared, kStaging);
   const Symptom missing = reports(uninitialised_read).at(kStaging).by(kConsumer);
   plant(t, "staging_off_by_an_atom", kPromoted64x64, matrices, add(1024, matrix), missing);

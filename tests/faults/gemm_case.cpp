@@ -14,6 +14,8 @@ using emulator::MachineOptions;
 constexpr auto kFast = Accumulation::fast;
 
 const GemmCase kPromoted128x256{.name = "promoted_128x256", .tile = {128, 256}, .k_tiles = 4};
+const GemmCase kPromoted256x128{
+    .name = "promoted_256x128", .tile = {256, 128}, .d = DType::e4m3, .k_tiles = 5};
 const GemmCase kPromoted64x64{.name = "promoted_64x64", .tile = {64, 64}};
 const GemmCase kPromoted256x64{.name = "promoted_256x64", .tile = {256, 64}, .k_tiles = 2};
 const GemmCase kGroups64x64{.name = "groups_64x64", .tile = {64, 64}, .interval = 8, .k_tiles = 5};
@@ -42,6 +44,8 @@ const GemmCase kCluster2x2{.name = "cluster2x2_64x64", .tile = {64, 64}, .cluste
 constexpr auto kVectorScales = ScaleMode::per_row_column;
 constexpr auto kBlockScales = ScaleMode::block_1x128_128x128;
 const GemmCase kVectors128x128{.name = "vectors_128x128", .tile = {128, 128}, .scale_mode = kVectorScales};
+const GemmCase kVectors128x256{
+    .name = "vectors_128x256", .tile = {128, 256}, .k_tiles = 4, .scale_mode = kVectorScales};
 const GemmCase kBlocks64x128{.name = "blocks_64x128", .tile = {64, 128}, .scale_mode = kBlockScales};
 const GemmCase kBlocks128x256{
     .name = "blocks_128x256", .tile = {128, 256}, .k_tiles = 4, .scale_mode = kBlockScales};
@@ -58,12 +62,33 @@ const GemmCase kBlocksBatched{
     .name = "blocks_batched_64x128", .tile = {64, 128}, .batches = 2, .scale_mode = kBlockScales};
 
 std::vector<const GemmCase*> gemm_cases() {
-  return {
-      &kPromoted128x256, &kPromoted64x64, &kPromoted256x64, &kGroups64x64, &kOut8,          &kOut32,
-      &kFast128x128,     &kFast128x256,   &kInterval1,      &kInterval2,   &kCopy,          &kCopyOut8,
-      &kCopyAhead,       &kDirect,        &kSource,         &kCluster2x1,  &kCluster1x2,    &kCluster2x2,
-      &kVectors128x128,  &kBlocks64x128,  &kBlocks128x256,  &kBlocksCopy,  &kBlocksCluster, &kBlocksAlongK,
-      &kBlocksBatched};
+  return {&kPromoted128x256,
+          &kPromoted256x128,
+          &kVectors128x256,
+          &kPromoted64x64,
+          &kPromoted256x64,
+          &kGroups64x64,
+          &kOut8,
+          &kOut32,
+          &kFast128x128,
+          &kFast128x256,
+          &kInterval1,
+          &kInterval2,
+          &kCopy,
+          &kCopyOut8,
+          &kCopyAhead,
+          &kDirect,
+          &kSource,
+          &kCluster2x1,
+          &kCluster1x2,
+          &kCluster2x2,
+          &kVectors128x128,
+          &kBlocks64x128,
+          &kBlocks128x256,
+          &kBlocksCopy,
+          &kBlocksCluster,
+          &kBlocksAlongK,
+          &kBlocksBatched};
 }
 
 namespace {

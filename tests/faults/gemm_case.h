@@ -35,11 +35,13 @@ struct GemmCase {
   bool scales_along_k = false;  // those of a row of A are neighbours: no bulk copy can bring a K tile's
 };
 
-extern const GemmCase kPromoted128x256, kPromoted64x64, kPromoted256x64, kGroups64x64, kOut8, kOut32;
+extern const GemmCase kPromoted128x256, kPromoted256x128, kPromoted64x64, kPromoted256x64, kGroups64x64,
+    kOut8, kOut32;
 extern const GemmCase kFast128x128, kFast128x256, kInterval1, kInterval2, kCopy, kCopyOut8;
 extern const GemmCase kCopyAhead, kDirect;
 extern const GemmCase kSource, kCluster2x1, kCluster1x2, kCluster2x2;
-extern const GemmCase kVectors128x128, kBlocks64x128, kBlocks128x256, kBlocksCopy, kBlocksCluster;
+extern const GemmCase kVectors128x128, kVectors128x256, kBlocks64x128, kBlocks128x256, kBlocksCopy,
+    kBlocksCluster;
 extern const GemmCase kBlocksAlongK, kBlocksBatched;
 
 /// All of the above.

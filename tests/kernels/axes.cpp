@@ -31,7 +31,8 @@ struct Sum {
   int64_t interval;  // 0: fast
   int64_t k_tiles;   // that make it differ from the others
 };
-constexpr std::array<Sum, 7> kSums{{{0, 2}, {1, 2}, {2, 2}, {4, 2}, {8, 3}, {16, 5}, {kLongerThanK, 2}}};
+constexpr std::array<Sum, 8> kSums{
+    {{0, 2}, {1, 2}, {2, 2}, {4, 2}, {4, 5}, {8, 3}, {16, 5}, {kLongerThanK, 2}}};
 constexpr std::array<Shape2, 4> kClusters{{{1, 1}, {2, 1}, {1, 2}, {2, 2}}};
 constexpr std::array<DType, 4> kSources{DType::f16, DType::f16, DType::bf16,
                                         DType::f32};  // the first: beta is 0

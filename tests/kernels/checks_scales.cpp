@@ -63,7 +63,7 @@ GemmCase tile_case(const char* name, const ScaledTile& t, int64_t m, int64_t n, 
 // reused.
 void every_tile(TestMachine& machine) {
   for (const ScaledTile& t : kTiles) {
-    for (const int64_t k : {1, 127, 128, 129, 3 * 128, 5 * 128 + 32}) {
+    for (const int64_t k : {1, 127, 128, 129, 3 * 128, 4 * 128, 5 * 128 + 32}) {
       GemmCase c = tile_case("tiles", t, 2 * t.tile.m - 7, 2 * t.tile.n - 24, k);
       c.options.stages = 2;
       c.options.max_sms = 1;

@@ -207,18 +207,39 @@ void c59_short_and_long_k_loops(TestMachine& machine) {
   const struct {
     Shape2 tile;
     bool fast;
-  } kernels[] = {
-      {{64, 64}, false}, {{256, 64}, false}, {{64, 256}, false}, {{128, 128}, true}, {{256, 128}, true}};
+  } kernels[] = {{{64, 64}, false},   {{256, 64}, false}, {{64, 256}, false}, {{128, 256}, false},
+                 {{256, 128}, false}, {{128, 128}, true}, {{256, 128}, true}};
   for (const auto& kernel : kernels) {
-    for (const int64_t k_tiles : {0, 1, 2, 4, 5, 6, 11}) {
+    for (const int64_t k_tiles : {0, 1, 2, 3, 4, 5, 6, 11}) {
       GemmCase c =
-          integer_case("K tiles", kernel.tile.m - 3, 2 * kernel.tile.n - 5, 128 * k_tiles, DType::f16);
+          integer_case("K tiles", kernel.tile.m - 3, 2 * kernel.tile.n - 8, 128 * k_tiles, DType::f16);
       c.problem.accumulation = kernel.fast ? Accumulation::fast : Accumulation::promoted;
       c.options.tile = kernel.tile;
       c.options.stages = 4;
       c.options.max_sms = 1;
       c.runs = 1;
       expect_passes(c, machine);
+    }
+  }
+}
+
+// Large promoted tiles are packed and stored in steps around the switch to the next one: with results of one
+// and two bytes, in place of C or added to it, through TMA or not.
+void c59_steps_around_a_tile_switch(TestMachine& machine) {
+  for (const Shape2 tile : {Shape2{128, 256}, Shape2{256, 128}}) {
+    for (const DType d : {DType::bf16, DType::e4m3}) {
+      for (const int64_t k_tiles : {3, 4, 6}) {
+        GemmCase c = integer_case("steps", 3 * tile.m - 5, tile.n - 16, 128 * k_tiles, d);
+        c.options.tile = tile;
+        c.options.max_sms = 1;
+        c.runs = 1;
+        expect_passes(c, machine);
+        c.problem.beta = 1;
+        expect_passes(c, machine);
+        c.problem.beta = 0;
+        c.options.store = StoreKind::direct;
+        expect_passes(c, machine);
+      }
     }
   }
 }
@@ -234,6 +255,7 @@ constexpr Check kChecks[] = {
     {"C52_batch_strides", c52_batch_strides},
     {"C58_last_k", c58_last_k},
     {"C59_short_and_long_k_loops", c59_short_and_long_k_loops},
+    {"C59_steps_around_a_tile_switch", c59_steps_around_a_tile_switch},
 };
 
 }  // namespace

@@ -43,6 +43,7 @@ namespace mainloop {
 ///                    run, unless it is the last
 ///   pack()           in its place: all of them are, and no MMA runs
 ///   run_last(K tiles)        tensor core's sums: the MMAs of the last of so many K tiles run
+/// begin() and finish() call other functions, those of a LateShadow (pipeline/late_shadow.h).
 struct NoShadow {
   static constexpr bool kStoresLater = false, kPacksParts = false;
   template <int Part>
@@ -87,6 +88,38 @@ struct WgmmaTile {
     } else {
       multiply_fast<true>(acc, ring, releaser, at, k_tiles, shadow);
     }
+  }
+
+  /// A promoted sum that goes through the temporary, in two halves: its first K tile, and the others, more of
+  /// them than the shadow stores under. While the MMAs of begin() run, the accumulators of the last part may
+  /// still be those of the tile before: finish() leaves them unpacked. For a LateShadow.
+  template <class Scales, class Shadow>
+  TILEWRIGHT_DEVICE void begin(Fragment& acc, const Ring& ring, const Releaser& releaser, RingPosition& at,
+                               uint32_t k_tiles, Scales& scales, Shadow& shadow) const {
+    static_assert(kThroughTemporary);
+    Register temporary[kRegisters];
+    ring.wait(at);
+    scales.read(at.stage);
+    begin_sum(acc, temporary, descriptors_, ring, releaser, at, k_tiles, 1, scales, shadow);
+  }
+  template <class Scales, class Shadow>
+  TILEWRIGHT_DEVICE void finish(Fragment& acc, const Ring& ring, const Releaser& releaser, RingPosition& at,
+                                uint32_t k_tiles, Scales& scales, Shadow& shadow) const {
+    Register temporary[kRegisters];
+    uint32_t in_group = 0;
+    const auto promote = [&](bool more, const auto& in_shadow) {
+      promote_tile<0>(acc, temporary, descriptors_, ring, releaser, at, in_group, 1, more, scales, in_shadow);
+    };
+    promote_storing<1>(shadow, promote);
+    TILEWRIGHT_NO_UNROLL
+    for (uint32_t kt = 1 + Shadow::kStoringTiles; kt < k_tiles - 1; ++kt) promote(true, [](auto) {});
+    promote(false, [&](auto part) {
+      if constexpr (part.value == 0) {
+        shadow.prepare();
+      } else {
+        shadow.template pack_part<part.value - 1>();
+      }
+    });
   }
 
   TILEWRIGHT_DEVICE static void clear(Fragment& acc) {
@@ -364,6 +397,15 @@ struct WgmmaTile {
       }
     }
     if constexpr (Shadow::kPacksParts) shadow.pack();
+  }
+
+  /// promote(true, in_shadow) for the K tiles from that one on under which a LateShadow stores.
+  template <int KTile, class Shadow, class Promote>
+  TILEWRIGHT_DEVICE static void promote_storing(Shadow& shadow, const Promote& promote) {
+    if constexpr (KTile <= Shadow::kStoringTiles) {
+      promote(true, [&](auto part) { shadow.template store_later<KTile, part.value>(); });
+      promote_storing<KTile + 1>(shadow, promote);
+    }
   }
 
   /// The first group of a sum, and what is left of its K tile. Returns how many K tiles that were.

@@ -78,6 +78,8 @@ class BoundLinearEpilogue {
 
   /// C is read between two parts, while no MMA may run.
   TILEWRIGHT_DEVICE bool packs_early() const { return beta_ == 0; }
+  /// What is stored element by element is stored as soon as all is packed.
+  TILEWRIGHT_DEVICE bool packs_late() const { return epilogue_.ops_.bulk; }
   TILEWRIGHT_DEVICE void pack(Accumulator& accumulator, schedule::TileCoord tile) {
     pack_from<0>(accumulator, tile);
   }
@@ -97,6 +99,15 @@ class BoundLinearEpilogue {
       slabs_.template store<Piece / kSlabsOfPart, Piece % kSlabsOfPart, Piece * Slabs::kWordsOfSlab>(
           epilogue_.target_, packed_, tile);
     }
+  }
+  TILEWRIGHT_DEVICE static void drain() { Slabs::drain(); }
+  template <int Piece>
+  TILEWRIGHT_DEVICE void stage() const {
+    slabs_.template stage<Piece * Slabs::kWordsOfSlab, (Piece > 1)>(packed_);
+  }
+  template <int Piece>
+  TILEWRIGHT_DEVICE void publish(schedule::TileCoord tile) {
+    slabs_.template publish<Piece / kSlabsOfPart, Piece % kSlabsOfPart>(epilogue_.target_, tile);
   }
   template <int First, int End>
   TILEWRIGHT_DEVICE void forget() {

@@ -82,26 +82,38 @@ class SlabStore {
   template <int Part, int Slab, int First, int Count>
   TILEWRIGHT_DEVICE void store(const SlabTarget& target, const uint32_t (&packed)[Count],
                                schedule::TileCoord tile) {
-    const uint32_t buffer = staging_ + buffer_ * kPlan.bytes;
-    const bool leader = arch::lane_index() == 0;
-    if (leader) arch::tma_wait_read<1>();  // the store before last used this buffer
-    arch::sync_warp();
-    stage<First>(packed, buffer);
+    stage<First>(packed);
+    publish<Part, Slab>(target, tile);
+  }
+
+  /// The same in two steps, each slab after the other: its words to shared memory, and from there to C. What
+  /// is staged need not be waited for if other work comes between. Waits: for the store before the last one,
+  /// which used this buffer, if drain() has not.
+  template <int First, bool Waits = true, int Count = 0>
+  TILEWRIGHT_DEVICE void stage(const uint32_t (&packed)[Count]) const {
+    if constexpr (Waits) wait_for_all_but<1>();
+    write<First>(packed, staging_ + buffer_ * kPlan.bytes);
+  }
+  template <int Part, int Slab>
+  TILEWRIGHT_DEVICE void publish(const SlabTarget& target, schedule::TileCoord tile) {
     arch::fence_proxy_async_shared();
     arch::sync_warp();
-    if (leader) {
+    if (arch::lane_index() == 0) {
       const uint32_t warp = Held::thread() / 32;
       const uint32_t row =
           tile.m * static_cast<uint32_t>(size_of_v_m<D>) + Config::part_row(warp / 4, Part) + 16 * (warp % 4);
       const uint32_t column = tile.n * static_cast<uint32_t>(size_of_v_n<D>) +
                               Config::part_column(warp / 4, Part) + Slab * kPlan.columns;
       // What lies outside of C is left out.
-      arch::tma_store_3d(&target.map, buffer, static_cast<int32_t>(column), static_cast<int32_t>(row),
-                         static_cast<int32_t>(tile.batch), target.policy);
+      arch::tma_store_3d(&target.map, staging_ + buffer_ * kPlan.bytes, static_cast<int32_t>(column),
+                         static_cast<int32_t>(row), static_cast<int32_t>(tile.batch), target.policy);
       arch::tma_commit();
     }
     buffer_ ^= 1;
   }
+
+  /// Both buffers may be filled again.
+  TILEWRIGHT_DEVICE static void drain() { wait_for_all_but<0>(); }
 
   /// After the last store.
   TILEWRIGHT_DEVICE void finish() const {
@@ -109,9 +121,15 @@ class SlabStore {
   }
 
  private:
+  template <int Stores>
+  TILEWRIGHT_DEVICE static void wait_for_all_but() {
+    if (arch::lane_index() == 0) arch::tma_wait_read<Stores>();
+    arch::sync_warp();
+  }
+
   /// One slab, 16 rows of kPlan.width bytes, in the swizzle of C's tensor map.
   template <int First, int Count>
-  TILEWRIGHT_DEVICE static void stage(const uint32_t (&packed)[Count], uint32_t buffer) {
+  TILEWRIGHT_DEVICE static void write(const uint32_t (&packed)[Count], uint32_t buffer) {
     constexpr uint32_t kMask = (kPlan.width / 16 - 1) << 4;  // 16-byte chunks exchanged by the line number
     uint32_t lane = arch::lane_index();
     arch::fence_operand(lane);  // offsets are worked out here, not kept around the K loop

@@ -20,14 +20,20 @@ inline namespace TILEWRIGHT_MODE {
 ///                                            tile that was packed
 ///   finish()                                 after the last store: nothing may still read the block's memory
 /// and may have
-///   begin(schedule::TileCoord)               the first MMAs of the tile run: loads what pack() will need
+///   begin(schedule::TileCoord)               MMAs of the tile run: loads what packing it will need
 ///   begin_empty()                            in its place where nothing is multiplied
 ///   pack_part<Part>(Accumulator&, schedule::TileCoord)   of promoted tiles, pack() for one part of the
 ///                                            accumulator (for_each_result_of_part): parts are packed in
-///                                            their order, each while the MMAs of the next one run
+///                                            their order, each while the MMAs of the next one run, if any
 ///   pack_piece<Piece, Count>(Accumulator&, schedule::TileCoord)   instead of it, and of every tile: pack()
 ///                                            for the Piece-th of Count equal pieces of the thread's elements
 ///   packs_early()                            whether the latter is wanted; otherwise pack() is called
+///   stage<Piece>(), publish<Piece>(tile)     store<Piece>(tile) in two steps, between which time may pass,
+///   drain()                                  which comes before stage<0>() and stage<1>() of each tile. Then
+///                                            the last part of a large promoted tile may be packed while MMAs
+///                                            of the next tile run: stage<0>() needs the first part alone
+///   packs_late()                             whether that is wanted of what is launched; an epilogue with
+///                                            packed(), which is then not called, says so
 ///   packed(tile)                             tile() is packed: what will not wait for store() is stored
 ///   forget<First, End>()                     these pieces are stored: arch::undefine() what kept them, so
 ///                                            that the compiler keeps nothing of it beside the next tile
@@ -54,6 +60,20 @@ inline constexpr bool begins_v = requires(Bound& bound, schedule::TileCoord tile
 template <class Bound>
 inline constexpr bool stores_packed_v = requires(Bound& bound, schedule::TileCoord (*tile)()) {
   bound.packed(tile);
+};
+
+template <class Bound>
+inline constexpr bool asks_whether_late_v = requires(Bound& bound) {
+  bound.packs_late();
+};
+/// What a LateShadow needs.
+template <class Bound>
+inline constexpr bool stages_v = (!stores_packed_v<Bound> ||
+                                  asks_whether_late_v<Bound>)&&requires(Bound& bound,
+                                                                        schedule::TileCoord tile) {
+  bound.drain();
+  bound.template stage<0>();
+  bound.template publish<0>(tile);
 };
 
 /// Clusters of tiles in a schedule.

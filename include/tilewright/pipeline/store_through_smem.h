@@ -73,6 +73,16 @@ class BoundStore {
     slabs_.template store<kPart, kSlab, kSlab * Slabs::kWordsOfSlab>(epilogue_.target_, packed_[kPart], tile);
   }
 
+  TILEWRIGHT_DEVICE static void drain() { Slabs::drain(); }
+  template <int Piece>
+  TILEWRIGHT_DEVICE void stage() const {
+    slabs_.template stage<Piece % kSlabsOfPart * Slabs::kWordsOfSlab, (Piece > 1)>(
+        packed_[Piece / kSlabsOfPart]);
+  }
+  template <int Piece>
+  TILEWRIGHT_DEVICE void publish(schedule::TileCoord tile) {
+    slabs_.template publish<Piece / kSlabsOfPart, Piece % kSlabsOfPart>(epilogue_.target_, tile);
+  }
   template <int First, int End>
   TILEWRIGHT_DEVICE void forget() {
     TILEWRIGHT_UNROLL

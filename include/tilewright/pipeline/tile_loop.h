@@ -146,6 +146,24 @@ struct WgmmaTileLoop {
                            scales, shadow);
   }
 
+  /// A tile in two halves (mainloop::WgmmaTile), with the scales that both of them take.
+  template <class Params>
+  TILEWRIGHT_DEVICE static auto make_scales(const Params& p, const mainloop::Ring& ring) {
+    return scales_of(p, ring);
+  }
+  template <class Scales, class Shadow>
+  TILEWRIGHT_DEVICE static void begin(const Computer& computer, All& held, const mainloop::Ring& ring,
+                                      mainloop::RingPosition& at, uint32_t k_tiles, Scales& scales,
+                                      Shadow& shadow) {
+    computer.tile.begin(held.registers, ring, computer.releaser, at, k_tiles, scales, shadow);
+  }
+  template <class Scales, class Shadow>
+  TILEWRIGHT_DEVICE static void finish(const Computer& computer, All& held, const mainloop::Ring& ring,
+                                       mainloop::RingPosition& at, uint32_t k_tiles, Scales& scales,
+                                       Shadow& shadow) {
+    computer.tile.finish(held.registers, ring, computer.releaser, at, k_tiles, scales, shadow);
+  }
+
  private:
   template <class Params>
   TILEWRIGHT_DEVICE static bool has_scales([[maybe_unused]] const Params& p) {

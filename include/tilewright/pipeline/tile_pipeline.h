@@ -20,6 +20,7 @@
 #include "tilewright/mainloop/wgmma_tile.h"
 #include "tilewright/pipeline/accumulator.h"
 #include "tilewright/pipeline/descriptor.h"
+#include "tilewright/pipeline/late_shadow.h"
 #include "tilewright/pipeline/misuse.h"
 #include "tilewright/pipeline/store_shadow.h"
 #include "tilewright/pipeline/tile_loop.h"
@@ -304,11 +305,18 @@ class TilePipeline {
   template <class Schedule, class Epilogue>
   TILEWRIGHT_DEVICE void compute_tiles(const Schedule& schedule, const Epilogue& epilogue,
                                        std::byte* scratch) {
-    // Accumulators are made anew for each tile: nothing of the old values is kept beside the packed ones.
+    // Accumulators are made anew for each tile, but for a LateShadow: nothing of the old values is kept
+    // beside the packed ones.
     if constexpr (TwoPhaseEpilogue<Epilogue, accumulator_type>) {
       static_assert(Handle::products == 1, "an epilogue of two phases stores one product");
       auto bound = epilogue.template bind<accumulator_type>(scratch);
       using Bound = decltype(bound);
+      if constexpr (impl::can_pack_late_v<Bound, Loop, accumulator_type>) {
+        if (Late<Schedule, Bound, true>::serves(bound, k_tiles_)) [[likely]] {
+          compute_packing_late(schedule, bound);
+          return;
+        }
+      }
       if constexpr (impl::stores_in_shadow_v<Bound, Loop, accumulator_type>) {
         compute_in_shadow(schedule, bound);
         return;
@@ -404,6 +412,49 @@ class TilePipeline {
       accumulator.state_.expect_finished("pack() of an epilogue returns without having read the accumulator");
     }
     if (tiles.has_previous()) impl::store_pieces<0, Bound::pieces>(bound, tiles.of_previous());
+    bound.finish();
+  }
+
+  /// What compute_packing_late() does when a tile's first part is complete.
+  struct Complete {
+    TilePipeline& pipeline;
+    accumulator_type& accumulator;
+
+    TILEWRIGHT_DEVICE void operator()(schedule::TileCoord tile) const {
+      accumulator.state_.expect_finished("an epilogue returns without having read the accumulator");
+      pipeline.point_at(tile);
+      pipeline.finish(accumulator);
+    }
+  };
+  template <class Schedule, class Bound, bool HasPrevious>
+  using Late = impl::LateShadow<Bound, accumulator_type, Loop, TilesAround<Schedule>, Complete, HasPrevious>;
+
+  /// compute_in_shadow() with a LateShadow. The loop begins behind the first K tile, so that no packed result
+  /// changes its register on the way back.
+  template <class Schedule, class Bound>
+  TILEWRIGHT_DEVICE void compute_packing_late(const Schedule& schedule, Bound& bound) {
+    TilesAround<Schedule> tiles{schedule, handle_.clusters_of(arch::block_index().x),
+                                handle_.clusters_of(arch::grid_dim().x)};
+    const uint32_t count = impl::cluster_count(schedule);
+    const mainloop::Ring ring = make_ring();
+    const auto computer = Loop::make_computer(handle_.params_, shared_, ring);
+    auto scales = Loop::make_scales(handle_.params_, ring);
+    accumulator_type accumulator;
+    const Complete complete{*this, accumulator};
+    Late<Schedule, Bound, false> first(bound, accumulator, tiles, complete);
+    Late<Schedule, Bound, true> shadow(bound, accumulator, tiles, complete);
+    if (count > tiles.index) {
+      Loop::begin(computer, accumulator.held_, ring, at_, k_tiles_, scales, first);
+      TILEWRIGHT_NO_UNROLL
+      while (true) {
+        Loop::finish(computer, accumulator.held_, ring, at_, k_tiles_, scales, shadow);
+        tiles.index += tiles.step;
+        if (tiles.index >= count) break;
+        Loop::begin(computer, accumulator.held_, ring, at_, k_tiles_, scales, shadow);
+      }
+      shadow.store_rest();
+      accumulator.state_.expect_finished("an epilogue returns without having read the accumulator");
+    }
     bound.finish();
   }
 

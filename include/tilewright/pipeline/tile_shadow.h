@@ -2,7 +2,7 @@
 //
 // A promoted tile has less room beside its accumulators than others, and at other times: while the first
 // group of its sum runs there is no temporary yet, and while the last part is computed the accumulators of
-// the parts before it are free.
+// the parts before it are free. (Large promoted tiles rather have a LateShadow: late_shadow.h.)
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,12 @@ template <class Bound, class Accumulator>
 inline constexpr bool packs_pieces_v = requires(Bound& bound, Accumulator& accumulator,
                                                 schedule::TileCoord tile) {
   bound.template pack_piece<0, 1>(accumulator, tile);
+};
+
+template <class Bound, class Accumulator>
+inline constexpr bool packs_parts_v = requires(Bound& bound, Accumulator& accumulator,
+                                               schedule::TileCoord tile) {
+  bound.template pack_part<0>(accumulator, tile);
 };
 
 /// When the pieces of an epilogue are stored under the MMAs of the next tile. Stores are spread, as staging
@@ -45,6 +51,11 @@ struct DeferredStores {
   static constexpr int kFirstLater = kPieces - later_pieces();
   static constexpr int kFirstOfSecondPart = kThroughTemporary ? (kFirstLater + 1) / 3 : kFirstLater;
 
+  /// Whether a LateShadow is made for such tiles: two warpgroups, each of two parts of 128 columns, and the
+  /// four slabs of results of 8 and 16 bits. The clocks and registers of its steps are counted for no other.
+  static constexpr bool kInSteps =
+      kPromoted && kThroughTemporary && Config::kShape.threads == 256 && kTemporary == 64 && kPieces == 4;
+
   /// Whether packed results can wait for the next tile at all: beside its accumulators and, but for those
   /// stored before the temporary of two parts is in use, beside that. The tensor core's own sums are packed
   /// in pieces only by epilogues that ask for it.
@@ -61,12 +72,20 @@ struct DeferredStores {
   }
 };
 
-/// Whether run() gives this epilogue a TileShadow.
+/// Whether run() gives this epilogue a TileShadow, or a LateShadow.
 template <class Bound, class Loop, class Accumulator>
 inline constexpr bool stores_in_shadow_v = false;
 template <class Bound, class Loop, class Accumulator>
 requires(Loop::kCompletesParts) inline constexpr bool stores_in_shadow_v<Bound, Loop, Accumulator> =
     DeferredStores<Bound, Loop>::template defers<Accumulator>();
+
+/// Whether it can be a LateShadow.
+template <class Bound, class Loop, class Accumulator>
+inline constexpr bool can_pack_late_v = false;
+template <class Bound, class Loop, class Accumulator>
+requires(stores_in_shadow_v<Bound, Loop, Accumulator>) inline constexpr bool can_pack_late_v<
+    Bound, Loop, Accumulator> = DeferredStores<Bound, Loop>::kInSteps && stages_v<Bound> &&
+                                (packs_pieces_v<Bound, Accumulator> || packs_parts_v<Bound, Accumulator>);
 
 /// Pieces [Piece, End).
 template <int Piece, int End, class Bound>
@@ -86,10 +105,7 @@ class TileShadow {
   using Stores = DeferredStores<Bound, Loop>;
   static constexpr int kParts = Loop::Config::kParts;
   static constexpr bool kInPieces = packs_pieces_v<Bound, Accumulator>;
-  static constexpr bool kInParts =
-      requires(Bound & bound, Accumulator& accumulator, schedule::TileCoord tile) {
-    bound.template pack_part<0>(accumulator, tile);
-  };
+  static constexpr bool kInParts = packs_parts_v<Bound, Accumulator>;
   static constexpr bool kForgets = requires(Bound & bound) { bound.template forget<0, 1>(); };
   static constexpr bool kBegins = begins_v<Bound>;
 

@@ -12,7 +12,7 @@ namespace tilewright::blas {
 inline namespace TILEWRIGHT_MODE {
 namespace impl {
 
-/// The scales of one warp's part of a tile. Loaded under the first MMAs, in whole lines and with no shared
+/// The scales of one warp's part of a tile. Loaded while MMAs run, in whole lines and with no shared
 /// memory or barrier: each lane keeps two of every 64 columns, and hands them out by shuffles.
 /// Ops: LinearEpilogueOps.
 template <class Config>
