@@ -38,7 +38,8 @@ TEST_F(PipelineRun, promoted_tiles_of_two_parts) {
 // Here the steps of storing are spread over the groups of MMAs around the switch to the next tile.
 TEST_F(PipelineRun, promoted_tiles_stored_in_steps) {
   for (const int64_t k : {384, 512, 528, 704})
-    check_run<Promoted<128, 256, 128, 256, 4>, 4, bf16, true>(300, 520, k, 1, 1);
+    check_run<Promoted<128, 256, 128, 256, 4>, 4, bf16, true, Twice>(300, 520, k, 1, 1);
+  check_run<Promoted<256, 128, 128, 256, 4>, 2, f16, true, Twice>(520, 264, 640, 1, 1);
 }
 TEST_F(PipelineRun, promoted_tiles_in_a_ring_of_one_stage) {
   for (const int64_t k : {16, 256, 704})

@@ -36,7 +36,13 @@ struct DoublePlusPlace {
   }
 };
 
-template <class D, int Depth, class Out, bool TwoPhases>
+/// 2 x: does not look at the coordinate, and says so.
+struct Twice {
+  TILEWRIGHT_HOST_DEVICE float operator()(float x) const { return 2 * x; }
+  TILEWRIGHT_HOST_DEVICE float operator()(float x, Coord) const { return 2 * x; }
+};
+
+template <class D, int Depth, class Out, bool TwoPhases, class Op = DoublePlusPlace>
 void check_run(int64_t m, int64_t n, int64_t k, int64_t batches = 1, uint32_t clusters = 2) {
   SCOPED_TRACE(::testing::Message() << m << " x " << n << " x " << k);
   using T = canonical_t<typename D::a_value_type>;
@@ -51,7 +57,7 @@ void check_run(int64_t m, int64_t n, int64_t k, int64_t batches = 1, uint32_t cl
   using Handle = std::decay_t<decltype(p->get_device_handle())>;
   const schedule::TileSchedule tiles = p->make_schedule(static_cast<uint32_t>(batches));
   if constexpr (TwoPhases) {
-    const auto epilogue = make_store_through_smem<D>(c.tensor(), DoublePlusPlace{});
+    const auto epilogue = make_store_through_smem<D>(c.tensor(), Op{});
     ASSERT_TRUE(epilogue) << epilogue.error().message;
     using Epilogue = std::decay_t<decltype(*epilogue)>;
     const auto config = p->persistent_config(run_kernel<Handle, Epilogue>, tiles, Epilogue::scratch_bytes(),
@@ -70,8 +76,8 @@ void check_run(int64_t m, int64_t n, int64_t k, int64_t batches = 1, uint32_t cl
       for (int64_t column = 0; column < n; ++column) {
         double sum = 0;
         for (int64_t x = 0; x < k; ++x) sum += value_of(a.at(row, x, i)) * value_of(b.at(x, column, i));
-        const float place = number_of_place(static_cast<uint32_t>(row), static_cast<uint32_t>(column));
-        const double expected = 2 * sum + (TwoPhases ? static_cast<double>(place) : 0.0);
+        const Coord at{static_cast<uint32_t>(row), static_cast<uint32_t>(column)};
+        const double expected = TwoPhases ? Op()(static_cast<float>(sum), at) : 2 * sum;
         ASSERT_EQ(value_of(c.at(row, column, i)), value_of(element_from<Out>(expected)))
             << row << ", " << column << ", " << i;
       }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "tilewright/arch/math.h"
 #include "tilewright/arch/wgmma.h"
@@ -40,7 +41,15 @@ struct BoundOp<Op> : Op::Bound {
   TILEWRIGHT_DEVICE explicit BoundOp(const Op& op) : Op::Bound(op) {}
 };
 
-/// One computing thread's part: see TwoPhaseEpilogue.
+/// Whether an op does not look at the coordinate: it can be called without.
+template <class Op>
+inline constexpr bool ignores_place_v = std::is_invocable_v<const Op&, float>;
+template <class Op>
+requires requires { typename Op::Bound; }
+inline constexpr bool ignores_place_v<Op> = false;
+
+/// One computing thread's part: see TwoPhaseEpilogue. Beside the temporary of the next tile there are no
+/// registers for what an op works out of the coordinate: with such an op nothing is packed late.
 template <class D, class T, class Op, class Accumulator>
 class BoundStore {
   using Epilogue = StoreThroughSmem<D, T, Op>;
@@ -73,14 +82,14 @@ class BoundStore {
     slabs_.template store<kPart, kSlab, kSlab * Slabs::kWordsOfSlab>(epilogue_.target_, packed_[kPart], tile);
   }
 
-  TILEWRIGHT_DEVICE static void drain() { Slabs::drain(); }
+  TILEWRIGHT_DEVICE static void drain() requires(ignores_place_v<Op>) { Slabs::drain(); }
   template <int Piece>
-  TILEWRIGHT_DEVICE void stage() const {
+  TILEWRIGHT_DEVICE void stage() const requires(ignores_place_v<Op>) {
     slabs_.template stage<Piece % kSlabsOfPart * Slabs::kWordsOfSlab, (Piece > 1)>(
         packed_[Piece / kSlabsOfPart]);
   }
   template <int Piece>
-  TILEWRIGHT_DEVICE void publish(schedule::TileCoord tile) {
+  TILEWRIGHT_DEVICE void publish(schedule::TileCoord tile) requires(ignores_place_v<Op>) {
     slabs_.template publish<Piece / kSlabsOfPart, Piece % kSlabsOfPart>(epilogue_.target_, tile);
   }
   template <int First, int End>
@@ -145,8 +154,10 @@ class StoreThroughSmem {
   Op op_;
 };
 
-/// An epilogue for run() that stores into `c`. Errors: alignment_unfulfilled where TMA cannot address C:
-/// base, leading dimension and rows of C are multiples of 16 bytes.
+/// An epilogue for run() that stores into `c`. An op that can be called with the result alone, too, says so
+/// that it does not look at the coordinate: large promoted tiles are then packed later, and quicker. Errors:
+/// alignment_unfulfilled where TMA cannot address C: base, leading dimension and rows of C are multiples of
+/// 16 bytes.
 template <AnyDescription D, class T, int Rank, int64_t Ld, class Op = identity>
 auto make_store_through_smem(const Tensor<T, row_major, Rank, Ld>& c, Op op = {}) {
   static_assert(
