@@ -63,7 +63,7 @@ Status set_grid(const PlanRequest& r, BoundFp8& s, PlanInfo& info) {
 
   const RasterChoice chosen = choose_raster(query, {id.tile_m, id.tile_n, id.promoted},
                                             {static_cast<int>(cluster.m), static_cast<int>(cluster.n)});
-  s.arguments.tiles = schedule_tiles(r, grid, cluster, *clusters, {chosen.raster, chosen.strip}, info);
+  s.arguments.tiles = schedule_tiles(r, grid, cluster, *clusters, {chosen.raster, chosen.strip}, true, info);
   s.arguments.tuning.cluster_m = static_cast<uint32_t>(cluster.m);
   s.arguments.tuning.cluster_n = static_cast<uint32_t>(cluster.n);
   s.launch.grid_ctas = static_cast<uint32_t>(info.grid_ctas);

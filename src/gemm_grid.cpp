@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "src/gemm_heuristic.h"
 #include "src/gemm_rules.h"
 #include "src/plan_text.h"
 
@@ -80,7 +81,7 @@ RasterOrder raster_of(const PlanRequest& request, RasterOrder order) {
 }
 
 schedule::TileSchedule schedule_tiles(const PlanRequest& r, const TileGrid& grid, Shape2 cluster,
-                                      int64_t clusters, RasterOrder chosen, PlanInfo& info) {
+                                      int64_t clusters, RasterOrder chosen, bool evenly, PlanInfo& info) {
   const RasterOrder order = raster_of(r, chosen);
   const schedule::TileSchedule tiles = schedule::TileSchedule::make(
       static_cast<uint32_t>(grid.tiles_m), static_cast<uint32_t>(grid.tiles_n),
@@ -89,7 +90,8 @@ schedule::TileSchedule schedule_tiles(const PlanRequest& r, const TileGrid& grid
   const int64_t ctas = cluster.m * cluster.n;
   info.sms = static_cast<int>(clusters * ctas);
   info.tiles = grid.tiles;
-  info.grid_ctas = std::min(clusters, grid.tiles / ctas) * ctas;
+  const int64_t row_bytes = evenly ? r.problem.k * bits_of(r.problem.a.type) / 8 : 0;
+  info.grid_ctas = even_clusters(clusters, grid.tiles / ctas, row_bytes) * ctas;
   info.launches = 1;
   describe_tiles(r, tiles, info);
   return tiles;

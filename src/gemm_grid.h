@@ -45,10 +45,10 @@ RasterOrder raster_of(const PlanRequest& request, RasterOrder chosen);
 /// The direction as the caller sees it, or back.
 schedule::Raster flip_if(bool exchanged, schedule::Raster raster);
 
-/// The tiles of a grid, of which so many clusters compute some at once. Fills in what `info` has of them, and
-/// of one launch.
+/// The tiles of a grid, of which so many clusters compute some at once; evenly: as few as even_clusters()
+/// says. Fills in what `info` has of them, and of one launch.
 schedule::TileSchedule schedule_tiles(const PlanRequest& request, const TileGrid& grid, Shape2 cluster,
-                                      int64_t clusters, RasterOrder chosen, PlanInfo& info);
+                                      int64_t clusters, RasterOrder chosen, bool evenly, PlanInfo& info);
 
 /// Fills in the order of the tiles.
 void describe_tiles(const PlanRequest& request, const schedule::TileSchedule& tiles, PlanInfo& info);

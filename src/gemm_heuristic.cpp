@@ -87,6 +87,13 @@ RasterChoice choose_tensor_raster(const TileChoice& tile, const Cluster& cluster
   return {schedule::Raster::along_m, std::max<int64_t>(1, kStripColumns / columns)};
 }
 
+int64_t even_clusters(int64_t resident, int64_t total, int64_t row_bytes) {
+  constexpr int64_t kLeastRowBytes = 4096;
+  const int64_t most = std::min(resident, total);
+  if (most == 0 || row_bytes < kLeastRowBytes) return most;
+  return ceil_div(total, ceil_div(total, most));
+}
+
 int choose_candidate(std::span<const TileCandidate> candidates, const TileChoice& tile,
                      const Cluster& wanted) {
   int chosen = -1;

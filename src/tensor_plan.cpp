@@ -30,7 +30,8 @@ Status set_grid(const PlanRequest& r, BoundTensor& s, PlanInfo& info) {
   if (Status e = check_resident(r, cluster, *clusters)) return e;
   const RasterChoice chosen =
       choose_tensor_raster({id.tile_m, id.tile_n, false}, {id.cluster_m, id.cluster_n});
-  s.arguments.tiles = schedule_tiles(r, grid, cluster, *clusters, {chosen.raster, chosen.strip}, info);
+  s.arguments.tiles = schedule_tiles(r, grid, cluster, *clusters, {chosen.raster, chosen.strip},
+                                     id.path == kernels::TensorPath::wgmma, info);
   s.launch.grid_ctas = static_cast<uint32_t>(info.grid_ctas);
   return {};
 }
