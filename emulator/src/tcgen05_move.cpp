@@ -144,8 +144,8 @@ void wait(bool store) {
 
 // ---- hooks
 
-void tcgen05_ld(uint32_t count, uint32_t* registers, uint32_t address) {
-  issue({count, registers, address, false}, Op::tcgen05_ld);
+void tcgen05_ld(uint32_t count, void* registers, uint32_t address) {
+  issue({count, static_cast<uint32_t*>(registers), address, false}, Op::tcgen05_ld);
 }
 
 void tcgen05_st(uint32_t count, const uint32_t* registers, uint32_t address) {

@@ -1,6 +1,7 @@
 // Every call of arch/tcgen05*.h and arch/cluster_launch.h, to be compiled for both machines.
 #include "tilewright/arch/cluster_launch.h"
 #include "tilewright/arch/index.h"
+#include "tilewright/arch/math.h"
 #include "tilewright/arch/shared.h"
 #include "tilewright/arch/tcgen05.h"
 #include "tilewright/arch/tcgen05_tma.h"
@@ -35,11 +36,20 @@ TILEWRIGHT_DEVICE void issue_all(const CallOperands& p) {
   arch::tcgen05_commit_multicast<CtaGroup>(p.bar, 3);
 }
 
-template <int Count>
-TILEWRIGHT_DEVICE void move(const CallOperands& p) {
-  uint32_t words[Count];
+template <class Word, int Count>
+TILEWRIGHT_DEVICE void load(const CallOperands& p, Word (&words)[Count]) {
   arch::tcgen05_ld_32x32b(words, p.dst);
   arch::tcgen05_wait_ld(words);
+}
+
+template <int Count>
+TILEWRIGHT_DEVICE void move(const CallOperands& p) {
+  float values[Count];
+  load(p, values);
+  TILEWRIGHT_UNROLL
+  for (int i = 0; i < Count; ++i) p.out[i] = arch::float_bits(values[i]);
+  uint32_t words[Count];
+  load(p, words);
   arch::tcgen05_st_32x32b(words, p.dst + Count);
   TILEWRIGHT_UNROLL
   for (int i = 0; i < Count; ++i) p.out[i] = words[i];

@@ -1,6 +1,11 @@
 // Modelled time of the block-scaled kernels: what the clock model's figures make of their pipeline.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <string>
+
 #include "tests/block_scale/kernel_case.h"
 
 namespace tilewright {
@@ -17,13 +22,13 @@ class BlockScaledTime : public testing::TestWithParam<Formats> {
   static constexpr int64_t kTiles = 6;
 
   int64_t k_tile() const { return kernels::block_scaled_tile_k(GetParam().a, GetParam().b); }
-  /// Clocks of a pair of CTAs for kTiles tiles of so many K tiles.
-  double clocks(int64_t k_tiles, bool overlap) const {
+  /// Clocks of a pair of CTAs for so many tiles of so many K tiles.
+  double clocks(int64_t k_tiles, bool overlap, int64_t tiles = kTiles) const {
     KernelRun run({.a = GetParam().a,
                    .b = GetParam().b,
                    .overlap = overlap,
                    .m = 256,
-                   .n = 256 * kTiles,
+                   .n = 256 * tiles,
                    .k = k_tiles * k_tile(),
                    .init = BlockInit::moderate});
     const auto result = run.run(options(false));
@@ -71,6 +76,34 @@ TEST_P(BlockScaledTime, overlap_saves_time_and_the_less_the_longer_k_is) {
     last_off = off, last_on = on, last_gain = gain;
   }
 }
+
+#if TILEWRIGHT_SEES_ACCESSES
+// docs/block-scaled.md, "Modelled time": a row for each K, "off, on: gain %" for each pair of formats.
+TEST_P(BlockScaledTime, is_that_of_the_table_in_docs_block_scaled_md) {
+  const std::string label = std::string(name_of(GetParam().a)) + " x " + name_of(GetParam().b);
+  std::ifstream page(TILEWRIGHT_SOURCE_DIR "/docs/block-scaled.md");
+  std::string line;
+  while (std::getline(page, line) && !line.starts_with("| K | mxfp8 x mxfp8 |")) {
+  }
+  const size_t heading = line.find("| " + label + " |");
+  ASSERT_NE(heading, std::string::npos) << label;
+  const auto column = std::count(line.begin(), line.begin() + static_cast<ptrdiff_t>(heading), '|');
+  std::getline(page, line);  // |---|
+  int64_t rows = 0;
+  for (; std::getline(page, line) && line.starts_with('|'); ++rows) {
+    size_t cell = 0;
+    for (ptrdiff_t i = 0; i < column; ++i) cell = line.find('|', cell + 1);
+    double off = 0, on = 0, gain = 0;
+    ASSERT_EQ(std::sscanf(line.c_str() + cell, "| %lf, %lf: %lf", &off, &on, &gain), 3) << line;
+    const int64_t k_tiles = std::stoll(line.substr(2)) / k_tile();
+    constexpr int64_t kTableTiles = 14;
+    EXPECT_NEAR(clocks(k_tiles, false, kTableTiles) / kTableTiles, off, 0.01 * off) << line;
+    EXPECT_NEAR(clocks(k_tiles, true, kTableTiles) / kTableTiles, on, 0.01 * on) << line;
+    EXPECT_NEAR(100 * (off / on - 1), gain, 0.5) << line;
+  }
+  EXPECT_EQ(rows, 5);
+}
+#endif
 
 // In a long loop a K tile takes what its slowest unit takes: MMAs and copies of scales, or the bytes that
 // come from L2 (less what the ring has ahead from the switch between tiles).

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "tilewright/arch/tcgen05_descriptor.h"
 #include "tilewright/arch/tcgen05_issue.h"
@@ -179,9 +180,11 @@ TILEWRIGHT_DEVICE void tcgen05_commit_multicast(uint32_t bar, uint16_t mask) {
 
 /// Loads Count columns (1, 2, 4 ... 128) from `address`: register i of lane l is the word of lane l of the
 /// warp's quarter, column i. Warp w of the block reaches lanes 32 (w % 4) .. + 31, which `address` names. Not
-/// in the registers before tcgen05_wait_ld. PTX `tcgen05.ld.32x32b`. One whole warp.
-template <int Count>
-TILEWRIGHT_DEVICE void tcgen05_ld_32x32b(uint32_t (&registers)[Count], uint32_t address) {
+/// in the registers before tcgen05_wait_ld. Word: uint32_t, or float for its bits. PTX `tcgen05.ld.32x32b`.
+/// One whole warp.
+template <class Word, int Count>
+TILEWRIGHT_DEVICE void tcgen05_ld_32x32b(Word (&registers)[Count], uint32_t address) {
+  static_assert(std::is_same_v<Word, uint32_t> || std::is_same_v<Word, float>);
 #if defined(TILEWRIGHT_EMULATE)
   emulator::tcgen05_ld(Count, registers, address);
 #else
@@ -203,15 +206,21 @@ TILEWRIGHT_DEVICE void tcgen05_st_32x32b(const uint32_t (&registers)[Count], uin
 /// Waits until the tcgen05_ld_* of this warp have filled their registers, `registers` among them. PTX
 /// `tcgen05.wait::ld`. One whole warp. Before others may overwrite the columns, tcgen05_fence_before and a
 /// barrier.
-template <int Count>
-TILEWRIGHT_DEVICE void tcgen05_wait_ld([[maybe_unused]] uint32_t (&registers)[Count]) {
+template <class Word, int Count>
+TILEWRIGHT_DEVICE void tcgen05_wait_ld([[maybe_unused]] Word (&registers)[Count]) {
 #if defined(TILEWRIGHT_EMULATE)
   emulator::tcgen05_wait_ld();
 #else
   asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
   // Keeps the compiler from moving uses of the registers to before the wait.
   TILEWRIGHT_UNROLL
-  for (int i = 0; i < Count; ++i) asm volatile("" : "+r"(registers[i]));
+  for (int i = 0; i < Count; ++i) {
+    if constexpr (std::is_same_v<Word, float>) {
+      asm volatile("" : "+f"(registers[i]));
+    } else {
+      asm volatile("" : "+r"(registers[i]));
+    }
+  }
 #endif
 }
 

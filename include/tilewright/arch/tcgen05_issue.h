@@ -118,23 +118,30 @@ TILEWRIGHT_DEVICE void issue_mma_block_scaled(uint32_t d, uint64_t a, uint64_t b
 TILEWRIGHT_DEVICE void issue_ld_32x32b(uint32_t (&d)[1], uint32_t address) {
   asm volatile("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%0}, [%1];" : "=r"(d[0]) : "r"(address));
 }
+TILEWRIGHT_DEVICE void issue_ld_32x32b(float (&d)[1], uint32_t address) {
+  asm volatile("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%0}, [%1];" : "=f"(d[0]) : "r"(address));
+}
 TILEWRIGHT_DEVICE void issue_st_32x32b(const uint32_t (&d)[1], uint32_t address) {
   asm volatile("tcgen05.st.sync.aligned.32x32b.x1.b32 [%1], {%0};" ::"r"(d[0]), "r"(address) : "memory");
 }
-#  define TILEWRIGHT_X(N)                                                                            \
-    TILEWRIGHT_DEVICE void issue_ld_32x32b(uint32_t(&d)[N], uint32_t address) {                      \
+#  define TILEWRIGHT_LD(N, WORD, CONSTRAINT)                                                         \
+    TILEWRIGHT_DEVICE void issue_ld_32x32b(WORD(&d)[N], uint32_t address) {                          \
       asm volatile("tcgen05.ld.sync.aligned.32x32b.x" #N ".b32 {" TILEWRIGHT_PTX_##N "}, [%" #N "];" \
-                   : TILEWRIGHT_ACC_##N("=r")                                                        \
+                   : TILEWRIGHT_ACC_##N(CONSTRAINT)                                                  \
                    : "r"(address));                                                                  \
-    }                                                                                                \
-    TILEWRIGHT_DEVICE void issue_st_32x32b(const uint32_t(&d)[N], uint32_t address) {                \
-      asm volatile("tcgen05.st.sync.aligned.32x32b.x" #N ".b32 [%" #N "], {" TILEWRIGHT_PTX_##N      \
-                   "};" ::TILEWRIGHT_ACC_##N("r"),                                                   \
-                   "r"(address)                                                                      \
-                   : "memory");                                                                      \
+    }
+#  define TILEWRIGHT_X(N)                                                                       \
+    TILEWRIGHT_LD(N, uint32_t, "=r")                                                            \
+    TILEWRIGHT_LD(N, float, "=f")                                                               \
+    TILEWRIGHT_DEVICE void issue_st_32x32b(const uint32_t(&d)[N], uint32_t address) {           \
+      asm volatile("tcgen05.st.sync.aligned.32x32b.x" #N ".b32 [%" #N "], {" TILEWRIGHT_PTX_##N \
+                   "};" ::TILEWRIGHT_ACC_##N("r"),                                              \
+                   "r"(address)                                                                 \
+                   : "memory");                                                                 \
     }
 TILEWRIGHT_TCGEN05_COUNTS(TILEWRIGHT_X)
 #  undef TILEWRIGHT_X
+#  undef TILEWRIGHT_LD
 #  undef TILEWRIGHT_TCGEN05_COUNTS
 
 #endif

@@ -133,16 +133,13 @@ class TensorMemoryAccumulator {
 
  private:
   TILEWRIGHT_DEVICE void load(float (&values)[slab_columns], uint32_t column) const {
-    uint32_t words[slab_columns];
     if (empty_) {
       TILEWRIGHT_UNROLL
-      for (uint32_t& word : words) word = 0;
+      for (float& value : values) value = 0;
     } else {
-      arch::tcgen05_ld_32x32b(words, tmem_ + column);
-      arch::tcgen05_wait_ld(words);
+      arch::tcgen05_ld_32x32b(values, tmem_ + column);
+      arch::tcgen05_wait_ld(values);
     }
-    TILEWRIGHT_UNROLL
-    for (int i = 0; i < slab_columns; ++i) values[i] = tilewright::detail::float_from_bits(words[i]);
   }
 
   template <bool ReadOld, class Out, class F>

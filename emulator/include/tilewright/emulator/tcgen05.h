@@ -51,7 +51,7 @@ void tcgen05_commit(int cta_group, uint32_t bar, uint16_t mask);
 // ---- between registers and tensor memory (32x32b). One call per lane of a whole warp, which reaches its own
 // quarter of the lanes: register i of lane l and the word of lane l of the quarter, column i of `count`
 // columns.
-void tcgen05_ld(uint32_t count, uint32_t* registers, uint32_t address);
+void tcgen05_ld(uint32_t count, void* registers, uint32_t address);
 void tcgen05_st(uint32_t count, const uint32_t* registers, uint32_t address);
 void tcgen05_wait_ld();
 void tcgen05_wait_st();
