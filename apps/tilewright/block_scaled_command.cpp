@@ -18,9 +18,9 @@ struct Entry {
   Problem problem;
   PlanInfo plan;
   RunResult run;
-  std::optional<Comparison> comparison;
+  std::optional<BlockScaledVerdict> verdict;  // none with --skip_ref_check
 
-  bool passed() const { return !comparison || comparison->passed(); }
+  bool passed() const { return !verdict || verdict->passed(); }
   std::optional<double> tflops() const {
     if (!run.time_us || *run.time_us <= 0) return {};
     const Problem& p = problem;
@@ -86,7 +86,6 @@ Expected<Request> resolve_request(const ProblemArguments& arguments, const Block
   request.options = *options;
   request.options.device = resolve(*options, *problem);
   const bool emulated = request.options.device == Device::emulator;
-  if (asked.tolerance) return bad("tolerance", "block-scaled products are checked against their bound only");
   if (Status s = check_machine_options(arguments, emulated)) return *s;
   if (asked.init == "full_range") request.init = BlockInit::full_range;
   if (!asked.init.empty() && asked.init != "full_range" && asked.init != "moderate")
@@ -133,9 +132,9 @@ Expected<Entry> run_entry(const Request& request, const BlockScaledRequest& aske
   if (!ran) return ran.error();
   entry.run = *ran;
   if (asked.skip_ref_check) return entry;
-  const Expected<Comparison> comparison = operands->judge(entry.plan);
-  if (!comparison) return comparison.error();
-  entry.comparison = *comparison;
+  const Expected<BlockScaledVerdict> verdict = operands->judge(entry.plan, asked.tolerance);
+  if (!verdict) return verdict.error();
+  entry.verdict = *verdict;
   return entry;
 }
 
@@ -194,16 +193,15 @@ void print_entry(const Entry& e) {
                e.run.statistics->clusters_canceled == 0
                    ? ""
                    : fmt::format(" (and {} that they took over)", e.run.statistics->clusters_canceled));
-  if (!e.comparison) return fmt::print("not checked\n");
-  const Comparison& c = *e.comparison;
+  if (!e.verdict) return fmt::print("not checked\n");
+  const Comparison& c = e.verdict->comparison;
   fmt::print("relative error against FP64: {:.3e}; worst element at {:.3f} of its theoretical bound\n",
              c.relative_error, c.worst_ratio);
   if (!c.passed())
-    fmt::print(
-        "{} of {} elements outside their bound; the first is D[{}][{}][{}] = {}, reference {} +- {:.3g}\n",
-        c.failures, c.elements, c.batch, c.row, c.column, c.got, c.reference, c.bound);
+    fmt::print("{} of {} elements outside their bound{}\n", c.failures, c.elements, first_words("D", c));
+  if (e.verdict->tolerance) print_tolerance(*e.verdict->tolerance);
   fmt::print("not compared with the model of the tensor core: {}\n", kUnmodelled);
-  fmt::print("{}\n", c.passed() ? "PASS" : "FAIL");
+  fmt::print("{}\n", e.passed() ? "PASS" : "FAIL");
 }
 
 void print_table_head(const Request& request, const PlanInfo& plan) {
@@ -221,7 +219,7 @@ void print_table_row(const Entry& off, const Entry& on) {
 
 nlohmann::json to_json(const Entry& e) {
   nlohmann::json out{{"pass", e.passed()},
-                     {"checked", e.comparison.has_value()},
+                     {"checked", e.verdict.has_value()},
                      {"device", e.plan.device == Device::gpu ? "gpu" : "emulator"},
                      {"kernel", e.plan.kernel},
                      {"path", e.plan.path},
@@ -245,10 +243,12 @@ nlohmann::json to_json(const Entry& e) {
   out["time_us"] = optional(e.run.time_us);
   out["tflops"] = optional(e.tflops());
   out["modelled"] = e.plan.device == Device::emulator;
-  if (e.comparison) {
-    out["rel_error"] = e.comparison->relative_error;
-    out["worst_ratio"] = e.comparison->worst_ratio;
-    out["failures"] = e.comparison->failures;
+  if (e.verdict) {
+    const Comparison& c = e.verdict->comparison;
+    out["rel_error"] = c.relative_error;
+    out["worst_ratio"] = c.worst_ratio;
+    out["failures"] = c.failures;
+    if (e.verdict->tolerance) out["tolerance"] = to_json(*e.verdict->tolerance);
     out["model_elements"] = 0;
     out["model_why_not"] = kUnmodelled;
   }

@@ -5,13 +5,14 @@
 
 #include "arguments.h"
 #include "run_problem.h"
+#include "tolerance.h"
 
 namespace tilewright::cli {
 
 /// What `gemm` asks for besides the problem.
 struct BlockScaledRequest {
   RunOptions run;
-  std::optional<double> tolerance;  // not a check that block-scaled products have
+  std::optional<Tolerance> tolerance;
   bool skip_ref_check = false, json = false;
   bool schedule_given = false;
   std::string init;  // empty: moderate

@@ -47,7 +47,8 @@ Expected<BlockScaledOperands> BlockScaledOperands::make(const Problem& p, BlockI
   return out;
 }
 
-Expected<Comparison> BlockScaledOperands::judge(const PlanInfo& plan) const {
+Expected<BlockScaledVerdict> BlockScaledOperands::judge(const PlanInfo& plan,
+                                                        const std::optional<Tolerance>& tolerance) const {
   const Problem& p = problem;
   const Progress progress("FP64 reference");
   const MatrixView source{c.data(), p.c.type, p.n, 1, p.m * p.n};
@@ -58,8 +59,11 @@ Expected<Comparison> BlockScaledOperands::judge(const PlanInfo& plan) const {
   // Dequantised operands are bf16, to the last bit but for scales that no data here have.
   const AccumulationBound bound =
       plan.path == "wgmma" ? wgmma_f32_bound(DType::bf16, p.k, 0) : reference->bound;
-  return compare(reference->gemm, reference->d.data(), reference->abs_sum.data(), got,
-                 {.accumulation = bound, .saturate = false});
+  BlockScaledVerdict verdict;
+  verdict.comparison = compare(reference->gemm, reference->d.data(), reference->abs_sum.data(), got,
+                               {.accumulation = bound, .saturate = false});
+  if (tolerance) verdict.tolerance = check_tolerance(p, got, reference->d, *tolerance);
+  return verdict;
 }
 
 PackedBlockScales BlockScaledOperands::scales_at(const BlockScaledTensor& tensor, const void* data) {

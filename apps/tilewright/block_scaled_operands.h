@@ -2,13 +2,23 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "src/block_scale_random.h"
 #include "src/reference.h"
 #include "tilewright/gemm.h"
+#include "tolerance.h"
 
 namespace tilewright::cli {
+
+/// A check of D against FP64 of the dequantised operands.
+struct BlockScaledVerdict {
+  Comparison comparison;
+  std::optional<ToleranceCheck> tolerance;
+
+  bool passed() const { return comparison.passed() && (!tolerance || tolerance->passed()); }
+};
 
 struct BlockScaledOperands {
   Problem problem;  // with the leading dimensions of these matrices
@@ -18,8 +28,8 @@ struct BlockScaledOperands {
 
   /// From a seed. Errors: extents that no memory holds.
   static Expected<BlockScaledOperands> make(const Problem& problem, BlockInit init, uint64_t seed);
-  /// D of a plan against FP64 of the dequantised operands.
-  Expected<Comparison> judge(const PlanInfo& plan) const;
+  /// Judges every element of D, which a plan computed.
+  Expected<BlockScaledVerdict> judge(const PlanInfo& plan, const std::optional<Tolerance>& tolerance) const;
 
   /// The scales at some address of the machine's memory.
   static PackedBlockScales scales_at(const BlockScaledTensor& tensor, const void* data);

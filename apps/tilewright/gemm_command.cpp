@@ -28,6 +28,8 @@ struct GemmArguments {
 
   void add_to(CLI::App& app);
   Expected<std::optional<emulator::FaultSpec>> planted_fault() const;
+  /// The check that is asked for; what is not said of it is `usual`.
+  std::optional<Tolerance> tolerance_or(const Tolerance& usual) const;
 };
 
 void GemmArguments::add_to(CLI::App& app) {
@@ -35,7 +37,8 @@ void GemmArguments::add_to(CLI::App& app) {
                  "Default: 4096,4096,4096,1 on a GPU, 512,512,512,1 emulated; f32: 256,256,64,1; "
                  "block-scaled: 8192, 8192 and K 512 to 8192 on a GPU");
   app.add_option("--tolerance,--atol", tolerance,
-                 "Also check |D - reference| <= tolerance + rtol |reference|");
+                 "Also check |D - reference| <= tolerance + rtol |reference|. Default, with --rtol alone: "
+                 "1e-3, block-scaled: 2e-3");
   app.add_option("--rtol", relative_tolerance, "Of that check. Default: 1e-3, f32: 1e-5");
   app.add_option(both_spellings("warmup_iterations"), warmup_iterations,
                  "GPU: launches before the timed ones. Default: 0, f32: 2")
@@ -73,6 +76,11 @@ Expected<std::optional<emulator::FaultSpec>> GemmArguments::planted_fault() cons
   const Expected<emulator::FaultSpec> spec = parse_fault(fault);
   if (!spec) return spec.error();
   return std::optional(*spec);
+}
+
+std::optional<Tolerance> GemmArguments::tolerance_or(const Tolerance& usual) const {
+  if (!tolerance && !relative_tolerance) return {};
+  return Tolerance{tolerance.value_or(usual.absolute), relative_tolerance.value_or(usual.relative)};
 }
 
 Expected<emulator::SchedulePolicy> parse_schedule(const std::string& text) {
@@ -127,7 +135,7 @@ int run_block_scaled_gemm(const GemmArguments& args, bool schedule_given) {
                  *schedule,
                  args.seed,
                  args.trace};
-  request.tolerance = args.tolerance ? args.tolerance : args.relative_tolerance;
+  request.tolerance = args.tolerance_or({2e-3, 1e-3});
   request.skip_ref_check = args.skip_ref_check;
   request.json = args.json;
   request.schedule_given = schedule_given;
@@ -205,11 +213,8 @@ Expected<int> run_gemm(const GemmArguments& args) {
   if (!ran) return ran.error();
   report.run = *ran;
   if (!args.skip_ref_check) {
-    std::optional<Tolerance> tolerance;
-    if (args.tolerance || args.relative_tolerance)
-      tolerance =
-          Tolerance{args.tolerance.value_or(1e-3), args.relative_tolerance.value_or(f32 ? 1e-5 : 1e-3)};
-    Expected<Verdict> verdict = judge(*operands, report.plan, args.seed, tolerance);
+    Expected<Verdict> verdict =
+        judge(*operands, report.plan, args.seed, args.tolerance_or({1e-3, f32 ? 1e-5 : 1e-3}));
     if (!verdict) return verdict.error();
     report.verdict = *verdict;
   }

@@ -27,38 +27,6 @@ Rounding rounding_of(DType type) {
   });
 }
 
-/// Numbers in an element: the parts of a complex one are judged one by one.
-int64_t parts_of(DType type) { return is_complex(type) ? 2 : 1; }
-
-/// The reference as a number of D's type: what the tolerance is measured from.
-double as_output(double value, DType type, bool saturate) {
-  alignas(8) uint8_t element[8];
-  store_element(element, type, 0, value, saturate && bits_of(type) == 8);
-  return load_element(element, type, 0);
-}
-
-Comparison compare_by_tolerance(const Operands& o, const std::vector<double>& reference, const Tolerance& t) {
-  const Problem& p = o.problem;
-  const MatrixView d = o.d_view();
-  Comparison c;
-  c.elements = static_cast<int64_t>(reference.size());
-  size_t at = 0;
-  for (int64_t b = 0; b < p.l; ++b)
-    for (int64_t i = 0; i < p.m; ++i)
-      for (int64_t j = 0; j < parts_of(p.d.type) * p.n; ++j, ++at) {
-        const int64_t parts = parts_of(p.d.type);
-        const double want = as_output(reference[at], p.d.type, p.saturate),
-                     got = load_element(d.data, d.type, parts * d.index(b, i, j / parts) + j % parts);
-        const bool both_nan = std::isnan(want) && std::isnan(got);
-        const double bound = t.absolute + t.relative * std::abs(want);
-        if (both_nan || want == got || std::abs(got - want) <= bound) continue;
-        if (c.failures++ > 0) continue;
-        c.batch = b, c.row = i, c.column = j;
-        c.got = got, c.reference = want, c.bound = bound;
-      }
-  return c;
-}
-
 /// The Frobenius norm of the elements' bounds over that of the reference, by the triangle inequality.
 double bound_of_relative_error(const Problem& p, const AccumulationBound& bound,
                                const std::vector<double>& reference, const std::vector<double>& abs_sum) {
@@ -93,11 +61,6 @@ std::optional<double> tflops(const GemmReport& r) {
   return r.flops() / *r.run.time_us / 1e6;
 }
 
-nlohmann::json first_failure(const Comparison& c) {
-  return {{"batch", c.batch},         {"row", c.row},    {"column", c.column}, {"got", c.got},
-          {"reference", c.reference}, {"bound", c.bound}};
-}
-
 void add_verdict(const Verdict& verdict, nlohmann::json& out) {
   const Comparison& c = verdict.comparison;
   out["rel_error"] = c.relative_error;
@@ -116,12 +79,7 @@ void add_verdict(const Verdict& verdict, nlohmann::json& out) {
                                    {"column", model.column},
                                    {"got", model.got},
                                    {"model", model.expected}};
-  if (verdict.tolerance)
-    out["tolerance"] = {{"atol", verdict.tolerance->tolerance.absolute},
-                        {"rtol", verdict.tolerance->tolerance.relative},
-                        {"failures", verdict.tolerance->found.failures}};
-  if (verdict.tolerance && !verdict.tolerance->found.passed())
-    out["tolerance"]["first_failure"] = first_failure(verdict.tolerance->found);
+  if (verdict.tolerance) out["tolerance"] = to_json(*verdict.tolerance);
   if (verdict.aux)
     out["aux"] = {{"rel_error", verdict.aux->relative_error},
                   {"worst_ratio", verdict.aux->worst_ratio},
@@ -162,8 +120,7 @@ Expected<Verdict> judge(const Operands& operands, const PlanInfo& plan, uint64_t
   verdict.comparison =
       compare(reference, d.data(), abs_sum.data(), operands.d_view(), rules, progress.callback());
   verdict.error_bound = bound_of_relative_error(p, rules.accumulation, d, abs_sum);
-  if (tolerance)
-    verdict.tolerance = ToleranceCheck{*tolerance, compare_by_tolerance(operands, d, *tolerance)};
+  if (tolerance) verdict.tolerance = check_tolerance(p, operands.d_view(), d, *tolerance);
   reference.scale_d = 1;
   if (p.epilogue.amax_d) {
     if (Status s = reference_gemm(reference, d.data(), abs_sum.data())) return *s;
@@ -209,12 +166,6 @@ void print_model_check(const Verdict& verdict) {
         "model has {}\n",
         model.mismatches, model.elements, model.in_aux ? "aux" : "D", model.batch, model.row, model.column,
         model.got, model.expected);
-}
-
-std::string first_words(const char* name, const Comparison& c) {
-  if (c.passed()) return {};
-  return fmt::format("; the first is {}[{}][{}][{}] = {}, reference {} +- {:.3g}", name, c.batch, c.row,
-                     c.column, c.got, c.reference, c.bound);
 }
 
 void print_epilogue_verdict(const Verdict& verdict) {
@@ -292,9 +243,7 @@ void print_result(const GemmReport& r) {
       c.relative_error, r.verdict->error_bound, c.worst_ratio);
   if (!c.passed())
     fmt::print("{} of {} elements outside their bound{}\n", c.failures, c.elements, first_words("D", c));
-  if (const auto& t = r.verdict->tolerance)
-    fmt::print("{} of {} elements outside atol {} + rtol {}{}\n", t->found.failures, t->found.elements,
-               t->tolerance.absolute, t->tolerance.relative, first_words("D", t->found));
+  if (r.verdict->tolerance) print_tolerance(*r.verdict->tolerance);
   print_model_check(*r.verdict);
   print_epilogue_verdict(*r.verdict);
   fmt::print("{}\n", r.passed() ? "PASS" : "FAIL");

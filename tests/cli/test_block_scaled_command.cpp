@@ -1,5 +1,7 @@
 // Block-scaled types on the command line.
 
+#include <tuple>
+
 #include "tests/cli/program.h"
 
 namespace tilewright::testing {
@@ -51,6 +53,28 @@ TEST(BlockScaledCommand, takes_scales_c_outputs_batches_and_data) {
   EXPECT_TRUE(run["time_us"].is_null());  // no clock under this schedule
   EXPECT_NE(gemm("--dtype mxfp8 --mnk 64,64,128 --seed 1").json()["runs"][0]["rel_error"],
             gemm("--dtype mxfp8 --mnk 64,64,128 --seed 2").json()["runs"][0]["rel_error"]);
+}
+
+TEST(BlockScaledCommand, tolerance_is_a_check_besides_the_bound) {
+  for (const char* chip : {"sm_100a", "sm_90a"}) {
+    const std::string problem = std::string("--dtype nvfp4 --mnk 64,64,512 --c_dtype Float32 --arch ") + chip;
+    for (const auto& [options, atol, rtol] :
+         {std::tuple{" --tolerance 1e-3", 1e-3, 1e-3}, {" --rtol 1e-2", 2e-3, 1e-2}}) {
+      const Output o = gemm(problem + options);
+      ASSERT_EQ(o.exit_code, 0) << o.err;
+      EXPECT_EQ(o.json()["runs"][0]["tolerance"],
+                nlohmann::json({{"atol", atol}, {"rtol", rtol}, {"failures", 0}}));
+    }
+    // Full-range data are rounded in FP32: within their bound, but not exact.
+    const Output o = gemm(problem + " --init full_range --tolerance 0 --rtol 0");
+    EXPECT_EQ(o.exit_code, 1);
+    EXPECT_EQ(o.json()["pass"], false);
+    const nlohmann::json run = o.json()["runs"][0];
+    EXPECT_EQ(run["failures"], 0);
+    EXPECT_EQ(run["pass"], false);
+    EXPECT_GT(run["tolerance"]["failures"], 0);
+    EXPECT_NE(run["tolerance"]["first_failure"]["got"], run["tolerance"]["first_failure"]["reference"]);
+  }
 }
 
 TEST(BlockScaledCommand, cluster_launch_control_hands_out_the_tiles_where_it_is_asked_for) {
@@ -109,7 +133,6 @@ TEST(BlockScaledCommand, refuses_by_rule) {
   expect_refused(gemm("--dtype mxfp8 --overlap maybe"), "option.overlap", "on, off, both");
   expect_refused(gemm("--dtype mxfp8 --overlap both --schedule random"), "option.overlap", "timed");
   expect_refused(gemm("--dtype mxfp8 --init normal"), "option.init", "full_range");
-  expect_refused(gemm("--dtype mxfp8 --tolerance 1"), "option.tolerance", "bound");
   expect_refused(gemm("--dtype mxfp8 --a_file x.npy"), "option.a_file", "seed");
   expect_refused(gemm("--dtype e4m3 --arch sm_100a"), "device.gpu",
                  "chip: 8-bit operands on compute capability 10.0");
