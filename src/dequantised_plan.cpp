@@ -187,6 +187,8 @@ kernels::ProductShifts shifts_of(const DequantiseParams& d, uint32_t ctas) {
 Expected<BoundDequantised> bind_dequantised(const PlanRequest& request, PlanInfo& info) {
   const kernels::DequantisedKernelTable& table = request.target.dequantised;
   if (table.count == 0) return block_scaled_error("block_scaled.device", "no kernels for it in this build");
+  if (request.options.scheduler != schedule::TileScheduler::static_persistent)
+    return broken(RuleId::scheduler_built, "scheduler", "cluster launch control", "static_persistent");
   BoundDequantised bound;
   bound.problem = unbound_block_scaled(request.asked, request.problem);
   const KernelProblem problem = bf16_problem(request, bound.problem);

@@ -49,7 +49,14 @@ constexpr int kBaseAlignment = 128;
 // A problem of the same types that every chip with such kernels can run.
 Problem probe_of(Problem problem) {
   problem.m = problem.n = problem.k = 256;
+  problem.a.alignment = problem.b.alignment = kBaseAlignment;
   return problem;
+}
+
+// PlanInfo::path of such problems; empty when none can run.
+std::string path_of(const Problem& problem, const Options& options) {
+  const Expected<Plan> probe = plan(probe_of(problem), options);
+  return probe ? probe->info().path : "";
 }
 
 // The current GPU if it can run these kernels.
@@ -61,16 +68,22 @@ Device resolve(const Options& options, const Problem& problem) {
   return refused && refused->code == ErrorCode::no_device ? Device::emulator : Device::gpu;
 }
 
-// 'both' compares two ways to use tensor memory.
+// Accumulators overlap in tensor memory; where there is none, nothing may be asked of them.
+Status check_overlap_given(const ProblemArguments& arguments, const Problem& problem,
+                           const Options& options) {
+  if (!arguments.given("--overlap")) return {};
+  const std::string path = path_of(problem, options);
+  if (path.empty() || path == "tcgen05") return {};
+  return bad("overlap",
+             "'" + arguments.overlap +
+                 "' is about accumulators in tensor memory, which sm_90a does not have; leave it out");
+}
+
+// 'both' compares times.
 Status check_overlaps(const Request& request, const BlockScaledRequest& asked) {
-  if (request.overlaps.size() < 2) return {};
-  const Expected<Plan> probe = plan(probe_of(request.problem), request.options);
-  if (probe && probe->info().path != "tcgen05")
-    return bad(
-        "overlap",
-        "'both' compares accumulators in tensor memory, which sm_90a does not have; there it is left out");
   const bool emulated = request.options.device == Device::emulator;
-  if (emulated && asked.schedule_given && asked.run.schedule != emulator::SchedulePolicy::timed)
+  if (request.overlaps.size() > 1 && emulated && asked.schedule_given &&
+      asked.run.schedule != emulator::SchedulePolicy::timed)
     return bad("overlap", "'both' compares modelled times: it needs --schedule timed");
   return {};
 }
@@ -93,6 +106,7 @@ Expected<Request> resolve_request(const ProblemArguments& arguments, const Block
   const Expected<std::vector<bool>> overlaps = arguments.overlaps();
   if (!overlaps) return overlaps.error();
   request.overlaps = *overlaps;
+  if (Status s = check_overlap_given(arguments, *problem, request.options)) return *s;
   if (Status s = check_overlaps(request, asked)) return *s;
   // What the operands' size is when nothing says it.
   request.ks = arguments.k_values();
@@ -312,11 +326,11 @@ int explain_block_scaled(const ProblemArguments& arguments) {
   if (!options) return refuse(options.error(), false);
   const Expected<std::vector<bool>> overlaps = arguments.overlaps();
   if (!overlaps) return refuse(overlaps.error(), false);
-  const BlockFormat a = *problem->a.block, b = *problem->b.block;
-  const bool has_tmem = options->chip != Chip::sm_90a;
-  if (has_tmem && (a == BlockFormat::nvfp4) == (b == BlockFormat::nvfp4)) {
+  if (Status s = check_overlap_given(arguments, *problem, *options)) return refuse(*s, false);
+  if (path_of(*problem, *options) == "tcgen05") {
     for (const bool overlap : *overlaps)
-      fmt::print("{}\n", draw_tmem(kernels::block_scaled_tmem_shape(a, b, overlap)));
+      fmt::print("{}\n",
+                 draw_tmem(kernels::block_scaled_tmem_shape(*problem->a.block, *problem->b.block, overlap)));
   }
   if (!arguments.extents_given()) {
     fmt::print("Every rule that a block-scaled problem must meet:\n");

@@ -189,7 +189,7 @@ struct Options {
   Chip chip = Chip::automatic;
   /// Block-scaled on sm_100a: two accumulators that share columns of tensor memory, or one.
   bool overlap = true;
-  /// Block-scaled: who gives a cluster its next tile. Others are static_persistent only.
+  /// Block-scaled on sm_100a: who gives a cluster its next tile. Others are static_persistent only.
   schedule::TileScheduler scheduler = schedule::TileScheduler::static_persistent;
 };
 

@@ -150,6 +150,9 @@ TEST(DequantisedPlan, refuses_by_rule) {
   EXPECT_NE(with([](Options& o) { o.max_workspace = 1 << 19; }).message.find("1048576"), std::string::npos);
   EXPECT_EQ(with([](Options& o) { o.tile = Shape2{256, 256}; }).rule, "tile.built");
   EXPECT_EQ(with([](Options& o) { o.splits = 2; }).rule, "splits.value");
+  const Error given = with([](Options& o) { o.scheduler = schedule::TileScheduler::cluster_launch_control; });
+  EXPECT_EQ(given.rule, "scheduler.built");
+  EXPECT_NE(given.message.find("static_persistent"), std::string::npos) << given.message;
   EXPECT_EQ(with([](Options& o) { o.static_shape = true; }).rule, "shape.static");
   EXPECT_EQ(
       refused(problem_of(BlockFormat::nvfp4, (int64_t{1} << 31) - 1, 64, int64_t{1} << 30), kHopper).rule,

@@ -128,7 +128,12 @@ TEST(BlockScaledCommand, refuses_by_rule) {
   expect_refused(gemm("--dtype mxfp4 --mnk 64,64,100"), "block_scaled.k_multiple", "pads it to 128");
   expect_refused(gemm("--dtype mxfp4:mxfp8"), "block_scaled.types", "mxfp8 x mxfp4");
   expect_refused(gemm("--dtype mxfp8:e4m3"), "block_format.name", "'e4m3'");
-  expect_refused(gemm("--dtype mxfp8 --arch sm_90a --overlap both"), "option.overlap", "tensor memory");
+  for (const char* overlap : {"on", "off", "both"})
+    for (const char* schedule : {"", " --schedule fair"})
+      expect_refused(gemm(std::string("--dtype mxfp8 --arch sm_90a --overlap ") + overlap + schedule),
+                     "option.overlap",
+                     std::string("'") + overlap + "' is about accumulators in tensor memory");
+  expect_refused(gemm("--dtype mxfp8 --arch sm_90a --scheduler clc"), "scheduler.built", "static_persistent");
   expect_refused(gemm("--dtype mxfp8 --a_major m"), "block_scaled.layout", "row-major");
   expect_refused(gemm("--dtype mxfp8 --overlap maybe"), "option.overlap", "on, off, both");
   expect_refused(gemm("--dtype mxfp8 --overlap both --schedule random"), "option.overlap", "timed");
@@ -168,6 +173,12 @@ TEST(BlockScaledCommand, sm_90a_dequantises_and_is_checked) {
   EXPECT_EQ(explained.exit_code, 0);
   EXPECT_NE(explained.out.find("path: wgmma"), std::string::npos) << explained.out;
   EXPECT_EQ(explained.out.find("464..479"), std::string::npos);
+  const Output rules = run_program("explain --device emulator --arch sm_90a --dtype nvfp4");
+  EXPECT_EQ(rules.exit_code, 0);
+  EXPECT_EQ(rules.out.find("accumulator"), std::string::npos) << rules.out;
+  const Output overlap = run_program("explain --device emulator --arch sm_90a --dtype nvfp4 --overlap off");
+  EXPECT_EQ(overlap.exit_code, 2);
+  EXPECT_NE(overlap.err.find("[option.overlap]"), std::string::npos) << overlap.err;
 }
 
 TEST(BlockScaledCommand, explain_draws_tensor_memory_and_lists_the_rules) {
