@@ -105,13 +105,16 @@ void ProblemArguments::add_to(CLI::App& app, const std::string& default_extents)
   this->app = &app;
   app.add_option("--mnkl", mnkl, "Extents M,N,K,L. " + default_extents);
   app.add_option("--mnk", mnk, "Extents M,N,K of one batch")->excludes("--mnkl");
-  app.add_option(
-         "--dtype", dtype,
+  app.add_option_function<std::vector<std::string>>(
+         "--dtype",
+         [this](const std::vector<std::string>& words) {
+           dtype = words.front();
+           more_dtypes.assign(words.begin() + 1, words.end());
+         },
          "Type of A and B: e4m3, e5m2, f16, bf16, tf32 (FP32 in memory), s8, u8, f32 or f64; complex cf16, "
-         "cbf16, ctf32, cf32 (Complex64) or cf64 (Complex128); or block-scaled mxfp8, mxfp4 or nvfp4; A:B "
-         "for two (e4m3:e5m2, s8:u8, mxfp8:mxfp4). fp8-1x128: e4m3 with "
-         "--scale_mode block")
-      ->capture_default_str();
+         "cbf16, ctf32, cf32 (Complex64) or cf64 (Complex128); or block-scaled mxfp8, mxfp4 or nvfp4 (gemm: "
+         "a list); A:B for two (e4m3:e5m2, s8:u8, mxfp8:mxfp4). fp8-1x128: e4m3 with --scale_mode block")
+      ->default_str(dtype);
   app.add_option(
       both_spellings("c_dtype"), c_dtype,
       "Type of D: Float16, Float32, BFloat16, Float8E4M3FN, Float8E5M2, Int32, Float64, Complex64, "
@@ -192,6 +195,17 @@ bool ProblemArguments::block_scaled() const {
   return first || (colon != std::string::npos && parse_block_format(dtype.substr(colon + 1)).has_value());
 }
 
+Expected<std::vector<ProblemArguments>> ProblemArguments::by_dtype() const {
+  std::vector<ProblemArguments> all{*this};
+  for (const std::string& word : more_dtypes) all.push_back(*this), all.back().dtype = word;
+  for (ProblemArguments& one : all) {
+    one.more_dtypes.clear();
+    if (!one.block_scaled())
+      return bad_option("dtype", one.dtype, "block-scaled; a list has mxfp8, mxfp4, nvfp4, mxfp8:mxfp4");
+  }
+  return all;
+}
+
 bool ProblemArguments::extent_given(char name) const {
   return !mnkl.empty() || !mnk.empty() || (name == 'm' ? m : n).has_value();
 }
@@ -246,6 +260,11 @@ Status ProblemArguments::set_extents(Problem& p) const {
 }
 
 Status ProblemArguments::set_types(Problem& p) const {
+  if (!more_dtypes.empty())
+    return Error{ErrorCode::invalid_argument, "option.dtype",
+                 fmt::format("--dtype: {} types, but only gemm of block-scaled types takes a list; nearest "
+                             "legal: one type",
+                             1 + more_dtypes.size())};
   const bool fp8_blocks = dtype == "fp8-1x128";
   const std::string types = fp8_blocks ? "e4m3" : dtype;
   const Expected<int> scales = scale_mode.empty()

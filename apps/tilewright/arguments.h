@@ -33,6 +33,7 @@ Expected<Shape2> parse_shape(std::string_view option, const std::string& text);
 /// What a problem and its plan depend on, shared by `gemm` and `explain`.
 struct ProblemArguments {
   std::string mnkl, mnk, dtype = "e4m3", c_dtype, accumulation = "promoted", scale_mode;
+  std::vector<std::string> more_dtypes;  // behind the first: of block-scaled runs
   std::string a_major = "k", b_major = "k", c_major, d_layout;
   std::string tile, cluster, raster, pipeline = "auto";
   std::optional<int64_t> swizzle, stages, sms, splits, max_workspace;
@@ -57,6 +58,8 @@ struct ProblemArguments {
   bool extents_given() const { return !mnkl.empty() || !mnk.empty() || m || n || !ks.empty(); }
   /// Whether A or B is named by a block-scaled format.
   bool block_scaled() const;
+  /// The same for each word of a list of types. Error: one that is not block-scaled.
+  Expected<std::vector<ProblemArguments>> by_dtype() const;
   /// Block-scaled: whether 'm' or 'n' was named; every K that was; the kinds of accumulators, off before on.
   bool extent_given(char name) const;
   std::vector<int64_t> k_values() const;

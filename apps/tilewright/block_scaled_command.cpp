@@ -36,6 +36,7 @@ struct Request {
   std::vector<bool> overlaps;
   BlockInit init = BlockInit::moderate;
   bool defaults = false;
+  bool several_types = false;
 };
 
 Error bad(const char* option, const std::string& message) {
@@ -119,13 +120,19 @@ Expected<Request> resolve_request(const ProblemArguments& arguments, const Block
   return request;
 }
 
-// "t.json" as "t.K512.on.json" where a command makes several timelines.
+std::string label_of(const Problem& p) {
+  return fmt::format("{}-{}", name_of(*p.a.block), name_of(*p.b.block));
+}
+
+// "t.json" as "t.K512.on.json" or "t.mxfp8-mxfp8.K512.on.json" where a command makes several timelines.
 std::string trace_name(const std::string& file, const Request& request, int64_t k, bool overlap) {
-  if (file.empty() || request.ks.size() * request.overlaps.size() == 1) return file;
+  const bool several = request.ks.size() * request.overlaps.size() > 1 || request.several_types;
+  if (file.empty() || !several) return file;
   const size_t slash = file.rfind('/'), dot = file.rfind('.');
   const bool extension = dot != std::string::npos && (slash == std::string::npos || dot > slash);
   const size_t at = extension ? dot : file.size();
-  return file.substr(0, at) + fmt::format(".K{}.{}", k, overlap ? "on" : "off") + file.substr(at);
+  return file.substr(0, at) + (request.several_types ? "." + label_of(request.problem) : "") +
+         fmt::format(".K{}.{}", k, overlap ? "on" : "off") + file.substr(at);
 }
 
 Expected<Entry> run_entry(const Request& request, const BlockScaledRequest& asked, int64_t k, bool overlap) {
@@ -150,10 +157,6 @@ Expected<Entry> run_entry(const Request& request, const BlockScaledRequest& aske
   if (!verdict) return verdict.error();
   entry.verdict = *verdict;
   return entry;
-}
-
-std::string label_of(const Problem& p) {
-  return fmt::format("{}-{}", name_of(*p.a.block), name_of(*p.b.block));
 }
 
 std::string device_name(const PlanInfo& plan) {
@@ -286,31 +289,41 @@ int refused(const Error& error, bool json) {
 int gemm_block_scaled(const ProblemArguments& arguments, const BlockScaledRequest& given) {
   BlockScaledRequest asked = given;
   if (!asked.schedule_given) asked.run.schedule = emulator::SchedulePolicy::timed;
-  const Expected<Request> request = resolve_request(arguments, asked);
-  if (!request) return refused(request.error(), asked.json);
-  const bool table = request->overlaps.size() > 1;
-  if (!asked.json && request->options.device == Device::emulator && request->defaults)
+  const Expected<std::vector<ProblemArguments>> types = arguments.by_dtype();
+  if (!types) return refused(types.error(), asked.json);
+  std::vector<Request> requests;
+  for (const ProblemArguments& type : *types) {
+    const Expected<Request> request = resolve_request(type, asked);
+    if (!request) return refused(request.error(), asked.json);
+    requests.push_back(*request);
+    requests.back().several_types = types->size() > 1;
+  }
+  const Request& first = requests.front();
+  const bool table = first.overlaps.size() > 1;
+  if (!asked.json && first.options.device == Device::emulator && first.defaults)
     fmt::print(
         "The emulated machine's default size is 512,512,512,1 (on a GPU: 8192,8192 and K 512 to 8192).\n");
   nlohmann::json runs = nlohmann::json::array();
-  bool passed = true;
-  for (size_t i = 0; i < request->ks.size(); ++i) {
-    std::vector<Entry> entries;
-    for (const bool overlap : request->overlaps) {
-      const Expected<Entry> entry = run_entry(*request, asked, request->ks[i], overlap);
-      if (!entry) return refused(entry.error(), asked.json);
-      passed = passed && entry->passed();
-      if (asked.json) {
-        runs.push_back(to_json(*entry));
-      } else if (!table) {
-        print_entry(*entry);
+  bool passed = true, headed = false;
+  for (const Request& request : requests)
+    for (const int64_t k : request.ks) {
+      std::vector<Entry> entries;
+      for (const bool overlap : request.overlaps) {
+        const Expected<Entry> entry = run_entry(request, asked, k, overlap);
+        if (!entry) return refused(entry.error(), asked.json);
+        passed = passed && entry->passed();
+        if (asked.json) {
+          runs.push_back(to_json(*entry));
+        } else if (!table) {
+          print_entry(*entry);
+        }
+        entries.push_back(*entry);
       }
-      entries.push_back(*entry);
+      if (asked.json || !table) continue;
+      if (!headed) print_table_head(request, entries[0].plan);
+      headed = true;
+      print_table_row(entries[0], entries[1]);
     }
-    if (asked.json || !table) continue;
-    if (i == 0) print_table_head(*request, entries[0].plan);
-    print_table_row(entries[0], entries[1]);
-  }
   if (asked.json) {
     fmt::print("{}\n", json_text({{"pass", passed}, {"runs", runs}}));
   } else if (table) {

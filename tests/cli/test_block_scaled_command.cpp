@@ -40,6 +40,35 @@ TEST(BlockScaledCommand, both_compares_the_accumulators_for_every_k) {
   EXPECT_LT(runs[1]["time_us"], runs[0]["time_us"]);
 }
 
+TEST(BlockScaledCommand, takes_a_list_of_types) {
+  const std::string rest = "--overlap both --M 256 --N 512 --K 256 512 --dtype mxfp8 mxfp8:mxfp4 mxfp4 nvfp4";
+  const Output o = run_program("gemm --device emulator " + rest);
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  size_t at = o.out.find("format               K");
+  EXPECT_EQ(o.out.find("format", at + 1), std::string::npos) << "one table";
+  const nlohmann::json found = gemm(rest).json();
+  EXPECT_EQ(found["pass"], true);
+  ASSERT_EQ(found["runs"].size(), 16u);
+  size_t run = 0;
+  for (const auto& [a, b] :
+       {std::pair{"mxfp8", "mxfp8"}, {"mxfp8", "mxfp4"}, {"mxfp4", "mxfp4"}, {"nvfp4", "nvfp4"}})
+    for (const int k : {256, 512}) {
+      at = o.out.find(std::string("\n") + a + "-" + b, at);
+      ASSERT_NE(at++, std::string::npos) << o.out;
+      for (const bool overlap : {false, true}) {
+        const nlohmann::json& one = found["runs"][run++];
+        EXPECT_EQ(one["a"], a);
+        EXPECT_EQ(one["b"], b);
+        EXPECT_EQ(one["k"], k);
+        EXPECT_EQ(one["overlap"], overlap);
+      }
+    }
+  expect_refused(gemm("--dtype mxfp8 e4m3"), "option.dtype", "'e4m3' is not block-scaled");
+  expect_refused(gemm("--dtype e4m3 mxfp8"), "option.dtype", "one type");
+  expect_refused(gemm("--dtype mxfp8 mxfp4:mxfp8"), "block_scaled.types", "mxfp8 x mxfp4");
+  EXPECT_EQ(run_program("explain --device emulator --dtype mxfp8 nvfp4").exit_code, 2);
+}
+
 TEST(BlockScaledCommand, takes_scales_c_outputs_batches_and_data) {
   const Output o = gemm(
       "--dtype nvfp4 --mnkl 130,72,128,3 --c_dtype Float32 --alpha 0.5 --beta -1 --scale_a 0.25 --scale_b 2 "
@@ -114,8 +143,9 @@ TEST(BlockScaledCommand, writes_a_timeline_for_each_run) {
   const std::string file = folder.file("t.json");
   ASSERT_EQ(gemm("--dtype mxfp8 --mnk 256,256,128 --trace " + file).exit_code, 0);
   ASSERT_EQ(gemm("--dtype mxfp8 --M 256 --N 256 --K 128 256 --overlap both --trace " + file).exit_code, 0);
-  for (const char* name :
-       {"t.json", "t.K128.off.json", "t.K128.on.json", "t.K256.off.json", "t.K256.on.json"}) {
+  ASSERT_EQ(gemm("--dtype mxfp8 nvfp4 --mnk 256,256,256 --trace " + file).exit_code, 0);
+  for (const char* name : {"t.mxfp8-mxfp8.K256.on.json", "t.nvfp4-nvfp4.K256.on.json", "t.json",
+                           "t.K128.off.json", "t.K128.on.json", "t.K256.off.json", "t.K256.on.json"}) {
     std::ifstream in(folder.file(name));
     const std::string text(std::istreambuf_iterator<char>(in), {});
     EXPECT_TRUE(nlohmann::json::accept(text)) << name;
