@@ -140,7 +140,7 @@ void bind_operand(const BlockScaledOperand& from, void* to, uint32_t* shifts, De
   out.elements = from.elements;
   std::visit(
       [&](const auto& scales) {
-        out.scales = scales.data();
+        out.scales = scales;
         out.scale_blocks = static_cast<uint32_t>(scale_column_blocks(scales.shape().columns));
       },
       from.scales);

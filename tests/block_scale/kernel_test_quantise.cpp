@@ -66,6 +66,11 @@ TEST_P(QuantiseKernel, equals_the_host_with_ragged_rows_and_k_and_batches) {
     machine.register_global(elements.data(), elements.size(), {.name = "elements", .initialised = false});
     machine.register_global(scales.data(), scales.size(), {.name = "scales", .initialised = false});
     machine.register_global(&tensor_scale, sizeof(float), {.name = "tensor scale", .writable = false});
+    const auto packed = [&](auto f) {
+      using Scale = typename BlockTraits<f()>::Scale;
+      return PackedScaleCodes<uint8_t>(*PackedScales<Scale>::make(
+          reinterpret_cast<Scale*>(scales.data()), static_cast<int64_t>(scales.size()), host.scale_shape()));
+    };
     const QuantiseKernelParams params{.source = data.data(),
                                       .source_ld = ld,
                                       .source_batch_stride = s.rows * ld,
@@ -74,7 +79,7 @@ TEST_P(QuantiseKernel, equals_the_host_with_ragged_rows_and_k_and_batches) {
                                       .batches = s.batches,
                                       .padded_k = host.padded_k,
                                       .elements = elements.data(),
-                                      .scales = scales.data(),
+                                      .scales = with_format(format, packed),
                                       .tensor_scale = scaled ? &tensor_scale : nullptr};
     const Status status = quantise_kernels::run(params, format, type, 2, &machine);
     ASSERT_FALSE(status) << status->message;

@@ -57,7 +57,7 @@ TILEWRIGHT_DEVICE void quantise_block(const QuantiseKernelParams& p, int64_t off
     values[i] = inside && first + i < p.k ? static_cast<float>(source[i]) : 0.0f;
   }
   const auto scale = block_scale<kFormat>(block_amax(values, Traits::vector), tensor_scale);
-  p.scales[offset] = scale.bits;
+  p.scales.data()[offset] = scale.bits;
   if (!inside) return;
   QuantisedBlock<kFormat> block;
   TILEWRIGHT_UNROLL

@@ -48,8 +48,7 @@ class DequantiseQuad {
     const int64_t first = batch * o.batch_stride + line * o.ld;
     from_ = static_cast<const uint8_t*>(o.elements) + (kFp4 ? first / 2 : first);
     to_ = static_cast<uint16_t*>(o.to) + (static_cast<int64_t>(batch) * o.lines + line) * o.to_ld;
-    scales_ = static_cast<const uint8_t*>(o.scales) +
-              static_cast<int64_t>(block) * o.scale_blocks * scale_block_bytes + 16 * quad;
+    scales_ = o.scales.data() + static_cast<int64_t>(block) * o.scale_blocks * scale_block_bytes + 16 * quad;
   }
 
   TILEWRIGHT_DEVICE bool empty() const { return lines_ == 0; }

@@ -163,6 +163,28 @@ using LinearScales = ScaleFactors<T, ScaleLayout::linear>;
 template <class T>
 using PackedScales = ScaleFactors<T, ScaleLayout::packed>;
 
+/// The codes of packed scales, in the parameters of a kernel that is told their type besides. Byte: uint8_t
+/// or const uint8_t.
+template <class Byte>
+class PackedScaleCodes {
+  static_assert(std::is_same_v<std::remove_const_t<Byte>, uint8_t>);
+
+ public:
+  /// No scales.
+  PackedScaleCodes() = default;
+  template <class T, ScaleLayout kLayout>
+  requires(std::is_const_v<Byte> || !std::is_const_v<T>)
+      PackedScaleCodes(const ScaleFactors<T, kLayout>& scales)
+      : data_(reinterpret_cast<Byte*>(scales.data())) {
+    static_assert(kLayout == ScaleLayout::packed, "kernels take packed scales: pack_scales");
+  }
+
+  TILEWRIGHT_HOST_DEVICE Byte* data() const { return data_; }
+
+ private:
+  Byte* data_ = nullptr;
+};
+
 /// Scales as a kernel takes them: packed, of one of the two types.
 using PackedBlockScales = std::variant<PackedScales<const e8m0>, PackedScales<const e4m3>>;
 

@@ -16,10 +16,10 @@ struct QuantiseKernelParams {
                        // source_ld + j
   int64_t source_ld, source_batch_stride;
   int64_t rows, k, batches;
-  int64_t padded_k;           // columns k.. hold zeros of scale 1; a multiple of the scale vector
-  uint8_t* elements;          // [batch][row][padded_k], e2m1 packed; aligned to 16 bytes, as its rows are
-  uint8_t* scales;            // packed, of {rows, padded_k / vector, batches}; the padding gets scales of 1
-  const float* tensor_scale;  // null: 1. nvfp4 only
+  int64_t padded_k;   // columns k.. hold zeros of scale 1; a multiple of the scale vector
+  uint8_t* elements;  // [batch][row][padded_k], e2m1 packed; aligned to 16 bytes, as its rows are
+  PackedScaleCodes<uint8_t> scales;  // of {rows, padded_k / vector, batches}; the padding gets scales of 1
+  const float* tensor_scale;         // null: 1. nvfp4 only
 };
 
 /// Threads that the kernel works with: one for each scale, padding included.

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "tilewright/config.h"
+#include "tilewright/layout/scale_factors.h"
 #include "tilewright/numeric/block_format.h"
 
 namespace tilewright::kernels {
@@ -23,12 +24,12 @@ inline constexpr uint32_t dequantise_quads = 32;         // in those lines
 
 /// A, or B as N lines.
 struct DequantiseOperand {
-  const void* elements;      // null: there is none
-  const void* scales;        // packed, at a multiple of 16 bytes
-  int64_t ld, batch_stride;  // of the elements
-  void* to;                  // bf16, [batch][line][to_ld], at a multiple of 16 bytes
-  int64_t to_ld;             // a multiple of 8 elements
-  uint32_t* shifts;          // [batch][block of lines][quad]; null for formats that need none
+  const void* elements;                    // null: there is none
+  PackedScaleCodes<const uint8_t> scales;  // at a multiple of 16 bytes
+  int64_t ld, batch_stride;                // of the elements
+  void* to;                                // bf16, [batch][line][to_ld], at a multiple of 16 bytes
+  int64_t to_ld;                           // a multiple of 8 elements
+  uint32_t* shifts;                        // [batch][block of lines][quad]; null for formats that need none
   uint32_t lines, batches;
   uint32_t line_blocks;   // of 128 lines, in a batch
   uint32_t scale_blocks;  // along K, in memory

@@ -23,12 +23,12 @@ struct ScaledOperandView {
 pipeline_status bind_block_scaled_operands(const ScaledOperandView& a, const ScaledOperandView& b,
                                            EncodeFunction encode, kernels::BlockScaledOperandParams& params);
 
-/// Scales that may be given for A or B.
+/// What rebind() takes for scales of A or B.
 template <class T>
-struct IsPackedScales : std::false_type {};
+struct IsScales : std::false_type {};
+template <class T, ScaleLayout kLayout>
+struct IsScales<ScaleFactors<T, kLayout>> : std::true_type {};
 template <class T>
-struct IsPackedScales<ScaleFactors<T, ScaleLayout::packed>> : std::true_type {};
-template <class T>
-concept AnyPackedScales = IsPackedScales<std::remove_cvref_t<T>>::value;
+concept AnyScales = IsScales<std::remove_cvref_t<T>>::value;
 
 }  // namespace tilewright::blas::detail

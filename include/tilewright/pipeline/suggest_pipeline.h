@@ -207,13 +207,14 @@ class Pipeline {
 
   /// The same with BlockScale: `a_scales` has a row for each of A and a column for each vector of K,
   /// `b_scales` a row for each column of B. Errors besides: scale_mismatch.
-  template <class A, class B, detail::AnyPackedScales ScalesA, detail::AnyPackedScales ScalesB,
-            class... Stream>
+  template <class A, class B, detail::AnyScales ScalesA, detail::AnyScales ScalesB, class... Stream>
   pipeline_status rebind(const A& a, const B& b, const ScalesA& a_scales, const ScalesB& b_scales,
                          const Stream&...) {
     static_assert(sizeof...(Stream) <= 1, "rebind(A, B, scales, scales) or with a stream");
     constexpr Facts f = facts_of_v<descriptor>;
     static_assert(f.is_scaled(), "scales belong to BlockScale");
+    static_assert(ScalesA::layout == ScaleLayout::packed && ScalesB::layout == ScaleLayout::packed,
+                  "kernels take packed scales: pack_scales");
     static_assert(element_of_v<typename ScalesA::value_type> == f.scale &&
                       element_of_v<typename ScalesB::value_type> == f.scale,
                   "the scales are not of the type that BlockScale names");
