@@ -1,8 +1,11 @@
 // What the planner of the block-scaled kernels refuses, and with which sentence.
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <functional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "tests/block_scale/kernel_case.h"
 
@@ -74,6 +77,19 @@ TEST(BlockScaledRules, every_rule_refuses_with_its_sentence) {
     EXPECT_EQ(seen.count(rule.name), 1u) << rule.name << " has no test";
     EXPECT_FALSE(std::string(rule.requirement).empty());
   }
+}
+
+TEST(BlockScaledRules, stand_in_docs_block_scaled_md_with_what_they_need) {
+  std::ifstream file(TILEWRIGHT_SOURCE_DIR "/docs/block-scaled.md");
+  ASSERT_TRUE(file);
+  std::string line;
+  std::vector<std::string> rows;
+  while (std::getline(file, line))
+    if (line.starts_with("| `block_scaled.")) rows.push_back(line);
+  std::vector<std::string> rules;
+  for (const BlockScaledRule& rule : block_scaled_rules())
+    rules.push_back(std::string("| `") + rule.name + "` | " + rule.requirement + " |");
+  EXPECT_EQ(rows, rules);
 }
 
 TEST(BlockScaledRules, the_errors_of_tensor_maps_name_the_operand) {
