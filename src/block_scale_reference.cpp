@@ -25,27 +25,12 @@ Status check_operands(const BlockScaledTensor& a, const BlockScaledTensor& b) {
 
 // |x~| of every element, [batch][row][k].
 std::vector<double> magnitudes(const BlockScaledTensor& tensor) {
-  const double least = with_type(element_type(tensor.format), [](auto t) {
-    using T = decltype(t);
-    if constexpr (std::is_same_v<T, e2m1> || std::is_same_v<T, e4m3> || std::is_same_v<T, e5m2>) {
-      return static_cast<double>(NumericTraits<T>::min_normal);
-    }
-    return 0.0;
-  });
-  const double least_scale = scale_type(tensor.format) == DType::e4m3 ? NumericTraits<e4m3>::min_normal : 0.0;
   std::vector<double> result;
   result.reserve(static_cast<size_t>(tensor.batches * tensor.rows * tensor.k));
-  for (int64_t batch = 0; batch < tensor.batches; ++batch) {
-    for (int64_t row = 0; row < tensor.rows; ++row) {
-      for (int64_t column = 0; column < tensor.k; ++column) {
-        const double scale = std::max(least_scale, tensor.scale(batch, row, column)) *
-                             static_cast<double>(tensor.tensor_scale);
-        const double value = std::fabs(tensor.value(batch, row, column));
-        const bool zero = value == 0 && !is_fp4(tensor.format);
-        result.push_back(zero ? 0x1p-126 * scale : std::max(value, least * scale));
-      }
-    }
-  }
+  for (int64_t batch = 0; batch < tensor.batches; ++batch)
+    for (int64_t row = 0; row < tensor.rows; ++row)
+      for (int64_t column = 0; column < tensor.k; ++column)
+        result.push_back(block_scaled_magnitude(tensor, batch, row, column));
   return result;
 }
 
@@ -58,6 +43,22 @@ MatrixView columns_of(const std::vector<double>& values, const BlockScaledTensor
 }
 
 }  // namespace
+
+double block_scaled_magnitude(const BlockScaledTensor& tensor, int64_t batch, int64_t row, int64_t column) {
+  const double least = with_type(element_type(tensor.format), [](auto t) {
+    using T = decltype(t);
+    if constexpr (std::is_same_v<T, e2m1> || std::is_same_v<T, e4m3> || std::is_same_v<T, e5m2>) {
+      return static_cast<double>(NumericTraits<T>::min_normal);
+    }
+    return 0.0;
+  });
+  const double least_scale = scale_type(tensor.format) == DType::e4m3 ? NumericTraits<e4m3>::min_normal : 0.0;
+  const double scale =
+      std::max(least_scale, tensor.scale(batch, row, column)) * static_cast<double>(tensor.tensor_scale);
+  const double value = std::fabs(tensor.value(batch, row, column));
+  const bool zero = value == 0 && !is_fp4(tensor.format);
+  return zero ? 0x1p-126 * scale : std::max(value, least * scale);
+}
 
 Expected<BlockScaledReference> reference_block_scaled(const BlockScaledTensor& a, const BlockScaledTensor& b,
                                                       const MatrixView& c, double alpha, double beta) {

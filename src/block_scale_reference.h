@@ -20,6 +20,9 @@ struct BlockScaledReference {
   std::vector<double> a, b;     // dequantised; `gemm` points here
 };
 
+/// |x~| of an element.
+double block_scaled_magnitude(const BlockScaledTensor& tensor, int64_t batch, int64_t row, int64_t column);
+
 /// `c` may be empty when beta is 0. Errors: operands with different K, batches or scale vectors.
 Expected<BlockScaledReference> reference_block_scaled(const BlockScaledTensor& a, const BlockScaledTensor& b,
                                                       const MatrixView& c = {}, double alpha = 1,

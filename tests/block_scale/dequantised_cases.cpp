@@ -18,8 +18,8 @@ constexpr std::array<Pair, 4> kPairs{{{BlockFormat::mxfp8, BlockFormat::mxfp8},
                                       {BlockFormat::nvfp4, BlockFormat::nvfp4}}};
 constexpr std::array<DType, 3> kOutputs{DType::f16, DType::bf16, DType::f32};
 
-DequantisedCase case_of(const Pair& formats, const char* what) {
-  DequantisedCase c;
+ProblemCase case_of(const Pair& formats, const char* what) {
+  ProblemCase c;
   c.a = formats[0], c.b = formats[1];
   c.name = text(name_of(c.a), " x ", name_of(c.b), ' ', what);
   // Sums of products of the full range do not fit in f16.
@@ -30,12 +30,7 @@ DequantisedCase case_of(const Pair& formats, const char* what) {
 /// The finest K that all kernels of a pair take.
 int64_t finest_k(const Pair& f) { return !is_fp4(f[1]) ? 32 : is_fp4(f[0]) ? 64 : 128; }
 
-/// The scale code of a line's v-th vector.
-uint8_t& scale_of(BlockScaledTensor& t, int64_t line, int64_t v) {
-  return t.scales[static_cast<size_t>(line * (t.padded_k / scale_vector(t.format)) + v)];
-}
-
-void add_shapes(const Pair& f, std::vector<DequantisedCase>& cases) {
+void add_shapes(const Pair& f, std::vector<ProblemCase>& cases) {
   const int64_t k = finest_k(f);
   const std::array<std::array<int64_t, 4>, 9> shapes{{{140, 200, 256, 1},
                                                       {1, 1, k, 1},
@@ -48,7 +43,7 @@ void add_shapes(const Pair& f, std::vector<DequantisedCase>& cases) {
                                                       {5, 31, 5 * k, 2}}};
   for (const auto& [m, n, depth, l] : shapes)
     for (const DType d : kOutputs) {
-      DequantisedCase c = case_of(f, "");
+      ProblemCase c = case_of(f, "");
       c.m = m, c.n = n, c.k = depth, c.l = l, c.d = c.c = d;
       c.seed = cases.size() + 1;
       c.d_padding = cases.size() % 2 == 0 ? 0 : 8;
@@ -59,9 +54,9 @@ void add_shapes(const Pair& f, std::vector<DequantisedCase>& cases) {
     }
 }
 
-void add_options(const Pair& f, std::vector<DequantisedCase>& cases) {
+void add_options(const Pair& f, std::vector<ProblemCase>& cases) {
   const auto add = [&](const char* what, const auto& change) {
-    DequantisedCase c = case_of(f, what);
+    ProblemCase c = case_of(f, what);
     c.seed = cases.size() + 1;
     c.runs = 1;
     change(c);
@@ -69,39 +64,39 @@ void add_options(const Pair& f, std::vector<DequantisedCase>& cases) {
   };
   for (const Shape2 tile : {Shape2{128, 256}, Shape2{128, 128}, Shape2{64, 128}})
     for (const DType d : kOutputs)
-      add("tile", [&](DequantisedCase& c) {
+      add("tile", [&](ProblemCase& c) {
         c.m = tile.m + 9, c.n = tile.n + 24, c.d = c.c = d, c.options.tile = tile;
         c.alpha = 0.75f;
       });
   for (const DType d : kOutputs)
-    add("cluster", [&](DequantisedCase& c) {
+    add("cluster", [&](ProblemCase& c) {
       c.m = 300, c.n = 512, c.d = c.c = d;
       c.options.tile = Shape2{128, 256}, c.options.cluster = Shape2{2, 1};
     });
   for (const DType d : kOutputs)
     for (const DType source : kOutputs)
-      add("C", [&](DequantisedCase& c) {
+      add("C", [&](ProblemCase& c) {
         c.d = d, c.c = source, c.beta = 1.5f, c.alpha = -0.5f, c.scale_d = 2, c.scale_b = 0.25f;
         c.n = d == source ? 200 : 199;
       });
-  add("direct stores", [](DequantisedCase& c) { c.options.store = StoreKind::direct; });
-  add("an odd D", [](DequantisedCase& c) { c.n = 131, c.d_padding = 3, c.d_offset = 1; });
-  add("an odd D and C", [](DequantisedCase& c) { c.n = 131, c.d_padding = 3, c.d_offset = 1, c.beta = 1; });
-  add("padded operands", [](DequantisedCase& c) { c.operand_padding = 64, c.l = 2; });
-  add("one multiprocessor", [](DequantisedCase& c) { c.m = 300, c.n = 300, c.options.max_sms = 1; });
-  add("zero alpha", [](DequantisedCase& c) { c.alpha = 0, c.beta = 2; });
+  add("direct stores", [](ProblemCase& c) { c.options.store = StoreKind::direct; });
+  add("an odd D", [](ProblemCase& c) { c.n = 131, c.d_padding = 3, c.d_offset = 1; });
+  add("an odd D and C", [](ProblemCase& c) { c.n = 131, c.d_padding = 3, c.d_offset = 1, c.beta = 1; });
+  add("padded operands", [](ProblemCase& c) { c.operand_padding = 64, c.l = 2; });
+  add("one multiprocessor", [](ProblemCase& c) { c.m = 300, c.n = 300, c.options.max_sms = 1; });
+  add("zero alpha", [](ProblemCase& c) { c.alpha = 0, c.beta = 2; });
   add("no K, alpha NaN",
-      [](DequantisedCase& c) { c.k = 0, c.beta = 2, c.alpha = std::numeric_limits<float>::quiet_NaN(); });
+      [](ProblemCase& c) { c.k = 0, c.beta = 2, c.alpha = std::numeric_limits<float>::quiet_NaN(); });
   add("no K, scale infinite",
-      [](DequantisedCase& c) { c.k = 0, c.beta = 2, c.scale_a = std::numeric_limits<float>::infinity(); });
-  add("zero scale", [](DequantisedCase& c) { c.scale_b = 0; });
-  add("moderate data", [](DequantisedCase& c) { c.init = BlockInit::moderate, c.scale_a = 1; });
-  add("several spans", [](DequantisedCase& c) { c.m = 70, c.n = 72, c.k = 5 * 512 + 128; });
+      [](ProblemCase& c) { c.k = 0, c.beta = 2, c.scale_a = std::numeric_limits<float>::infinity(); });
+  add("zero scale", [](ProblemCase& c) { c.scale_b = 0; });
+  add("moderate data", [](ProblemCase& c) { c.init = BlockInit::moderate, c.scale_a = 1; });
+  add("several spans", [](ProblemCase& c) { c.m = 70, c.n = 72, c.k = 5 * 512 + 128; });
 }
 
 /// Lines of e8m0 scales around one code, in A or in B.
-void add_outer(const Pair& f, bool in_a, int code, int spread, std::vector<DequantisedCase>& cases) {
-  DequantisedCase c = case_of(f, in_a ? "outer scales of A " : "outer scales of B ");
+void add_outer(const Pair& f, bool in_a, int code, int spread, std::vector<ProblemCase>& cases) {
+  ProblemCase c = case_of(f, in_a ? "outer scales of A " : "outer scales of B ");
   c.name += text(code, " spread ", spread);
   c.m = 135, c.n = 140, c.k = 384, c.d = c.c = DType::f32;
   c.seed = cases.size() + 1;
@@ -131,8 +126,8 @@ void add_outer(const Pair& f, bool in_a, int code, int spread, std::vector<Dequa
 
 }  // namespace
 
-std::vector<DequantisedCase> dequantised_cases() {
-  std::vector<DequantisedCase> cases;
+std::vector<ProblemCase> dequantised_cases() {
+  std::vector<ProblemCase> cases;
   for (const Pair& f : kPairs) {
     add_shapes(f, cases);
     add_options(f, cases);
@@ -140,8 +135,8 @@ std::vector<DequantisedCase> dequantised_cases() {
   return cases;
 }
 
-std::vector<DequantisedCase> outer_scale_cases() {
-  std::vector<DequantisedCase> cases;
+std::vector<ProblemCase> outer_scale_cases() {
+  std::vector<ProblemCase> cases;
   for (const Pair& f : kPairs) {
     if (f[0] == BlockFormat::nvfp4) continue;
     for (const bool in_a : {true, false})
@@ -153,13 +148,13 @@ std::vector<DequantisedCase> outer_scale_cases() {
   // Factors that alone would overflow, or lose what the shifts bring back.
   for (const float alpha : {0x1p-100f, 0x1p100f, -0x1p-126f}) {
     add_outer(kPairs[0], true, alpha < 1 ? 246 : 0, 6, cases);
-    DequantisedCase& c = cases.back();
+    ProblemCase& c = cases.back();
     c.alpha = alpha;
     c.name += text(" alpha ", alpha);
   }
   for (const Pair& f : kPairs) {  // NaN scales, alone and beside the outermost ones; C and outputs of 16 bits
     for (const DType d : kOutputs) {
-      DequantisedCase c = case_of(f, "NaN scales ");
+      ProblemCase c = case_of(f, "NaN scales ");
       c.name += name_of(d);
       c.m = 130, c.n = 72, c.k = 256, c.d = c.c = d, c.beta = d == DType::bf16 ? 1.0f : 0.0f;
       c.edit = [](BlockScaledTensor& a, BlockScaledTensor& b) {
@@ -180,7 +175,7 @@ std::vector<DequantisedCase> outer_scale_cases() {
 void expect_every_code_dequantised(BlockFormat format, TestMachine& machine) {
   const bool fp4 = is_fp4(format);
   const int vector = scale_vector(format);
-  DequantisedCase c;
+  ProblemCase c;
   c.name = text("codes of ", name_of(format));
   c.a = c.b = format;
   c.m = 256, c.n = 16, c.k = 256;
@@ -195,9 +190,9 @@ void expect_every_code_dequantised(BlockFormat format, TestMachine& machine) {
       }
     }
   };
-  const DequantisedResult result = run_dequantised_case(c, machine, false);
+  const ProblemResult result = run_dequantised_case(c, machine, false);
   ASSERT_EQ(result.failure, "");
-  DequantisedOperands operands(c);
+  ProblemOperands operands(c);
   if (format == BlockFormat::nvfp4)  // unsigned: the sign of a scale is not looked at
     for (uint8_t& scale : operands.a.scales) scale &= 0x7F;
   const std::vector<uint16_t> wanted = dequantised_bits(operands.a, c.k);
@@ -221,11 +216,11 @@ void expect_every_code_dequantised(BlockFormat format, TestMachine& machine) {
 }
 
 void expect_bits_of_bf16_product(BlockFormat a, BlockFormat b, TestMachine& machine) {
-  DequantisedCase c = case_of({a, b}, "beside bf16");
+  ProblemCase c = case_of({a, b}, "beside bf16");
   c.m = 300, c.n = 264, c.k = 384, c.d = c.c = DType::bf16, c.scale_a = 1;
-  const DequantisedResult result = run_dequantised_case(c, machine);
+  const ProblemResult result = run_dequantised_case(c, machine);
   ASSERT_EQ(result.failure, "");
-  const DequantisedOperands o(c);
+  const ProblemOperands o(c);
   const std::vector<uint16_t> bits_a = dequantised_bits(o.a, c.k), bits_b = dequantised_bits(o.b, c.k);
   const auto bytes = [](const std::vector<uint16_t>& v) {
     return std::span(reinterpret_cast<const uint8_t*>(v.data()), 2 * v.size());

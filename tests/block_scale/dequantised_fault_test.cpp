@@ -27,12 +27,11 @@ class Runner {
     options.max_sms = 2;
     plan_ = tilewright::plan(operands_.problem(), options);
     EXPECT_TRUE(plan_) << plan_.error().message;
-    buffers_ = {
-        .a = place(operands_.a_elements, "A"),
-        .b = place(operands_.b_elements, "B"),
-        .d = machine_.allocate_global(operands_.d_bytes, {.name = "D", .initialised = false}),
-        .a_scales = DequantisedOperands::scales_at(operands_.a, place(operands_.a_scales, "A scales")),
-        .b_scales = DequantisedOperands::scales_at(operands_.b, place(operands_.b_scales, "B scales"))};
+    buffers_ = {.a = place(operands_.a_elements, "A"),
+                .b = place(operands_.b_elements, "B"),
+                .d = machine_.allocate_global(operands_.d_bytes, {.name = "D", .initialised = false}),
+                .a_scales = ProblemOperands::scales_at(operands_.a, place(operands_.a_scales, "A scales")),
+                .b_scales = ProblemOperands::scales_at(operands_.b, place(operands_.b_scales, "B scales"))};
     workspace_bytes_ = static_cast<size_t>(plan_->workspace_bytes());
   }
 
@@ -53,9 +52,9 @@ class Runner {
   }
 
  private:
-  static const DequantisedCase& case_() {
-    static const DequantisedCase c = [] {
-      DequantisedCase made;
+  static const ProblemCase& case_() {
+    static const ProblemCase c = [] {
+      ProblemCase made;
       made.m = 70, made.n = 136, made.k = 256;
       made.d = made.c = DType::f32;
       made.edit = [](BlockScaledTensor& a, BlockScaledTensor& b) { a.scales[0] = 250, b.scales[7] = 252; };
@@ -70,7 +69,7 @@ class Runner {
   }
 
   emulator::Machine machine_;
-  DequantisedOperands operands_;
+  ProblemOperands operands_;
   Expected<Plan> plan_ = Error{};
   Buffers buffers_;
   size_t workspace_bytes_ = 0;

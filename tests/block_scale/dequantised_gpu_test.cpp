@@ -3,8 +3,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <cstring>
-#include <random>
 
 #include "tests/block_scale/dequantised_case.h"
 #include "tests/gpu/gpu_machine.h"
@@ -28,8 +26,8 @@ TEST_F(DequantisedGpu, problems_are_right) {
 }
 
 TEST_F(DequantisedGpu, problems_are_right_on_the_whole_chip) {
-  std::vector<DequantisedCase> cases = dequantised_cases();
-  for (DequantisedCase& c : cases) c.options = {};
+  std::vector<ProblemCase> cases = dequantised_cases();
+  for (ProblemCase& c : cases) c.options = {};
   expect_dequantised_pass("dequantised, planned", cases, machine);
 }
 
@@ -51,34 +49,16 @@ struct Equal {
   size_t equal = 0, compared = 0;
 };
 
-/// Where two results differ, and what is there.
-template <class Bytes>
-void print_differences(const DequantisedCase& c, const Bytes& emulated, const Bytes& gpu) {
-  const size_t size = static_cast<size_t>(bits_of(c.d)) / 8;
-  size_t count = 0;
-  for (size_t at = 0; at + size <= emulated.size(); at += size) {
-    uint32_t here = 0, there = 0;
-    std::memcpy(&here, &emulated[at], size);
-    std::memcpy(&there, &gpu[at], size);
-    if (here == there) continue;
-    if (++count <= 4)
-      std::printf("  %s, %lld x %lld x %lld: element %zu is %#x, on the GPU %#x\n", c.name.c_str(),
-                  static_cast<long long>(c.m), static_cast<long long>(c.n), static_cast<long long>(c.k),
-                  at / size, here, there);
-  }
-  if (count > 4) std::printf("  and %zu more\n", count - 4);
-}
-
 TEST_F(DequantisedGpu, has_the_bits_of_the_emulated_machine) {
   Equal ordinary, outer;
-  std::vector<DequantisedCase> cases = dequantised_cases();
+  std::vector<ProblemCase> cases = dequantised_cases();
   const size_t first_outer = cases.size();
-  for (const DequantisedCase& c : outer_scale_cases()) cases.push_back(c);
+  for (const ProblemCase& c : outer_scale_cases()) cases.push_back(c);
   for (size_t i = 0; i < cases.size(); i += 5) {
     EmulatedMachine emulated;
     cases[i].runs = 1;
-    const DequantisedResult here = run_dequantised_case(cases[i], emulated, false);
-    const DequantisedResult there = run_dequantised_case(cases[i], machine, false);
+    const ProblemResult here = run_dequantised_case(cases[i], emulated, false);
+    const ProblemResult there = run_dequantised_case(cases[i], machine, false);
     EXPECT_EQ(here.failure + there.failure, "");
     const bool nan = cases[i].name.find("NaN") != std::string::npos;  // whose bits differ between machines
     if (nan) continue;
@@ -90,51 +70,27 @@ TEST_F(DequantisedGpu, has_the_bits_of_the_emulated_machine) {
     if (i < first_outer) {
       EXPECT_EQ(here.d, there.d) << cases[i].name;
     } else {
-      print_differences(cases[i], here.d, there.d);
+      print_differences(cases[i], here, there);
     }
   }
   std::printf("bits of both machines: %zu of %zu problems equal, %zu of %zu with outer scales\n",
               ordinary.equal, ordinary.compared, outer.equal, outer.compared);
 }
 
-/// Large products: some elements against FP64, and all bits of two runs.
-void expect_large_is_right(DequantisedCase c, TestMachine& machine) {
-  c.runs = 2;
-  const DequantisedResult result = run_dequantised_case(c, machine, false);
+/// Some elements against FP64, and all bits of two runs.
+void expect_large_is_right(const ProblemCase& c, TestMachine& machine) {
+  const ProblemResult result = run_dequantised_case(c, machine, false);
   ASSERT_EQ(result.failure, "");
-  const DequantisedOperands o(c);
-  std::mt19937_64 random(c.seed);
-  const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
-  const auto* values = reinterpret_cast<const float*>(result.d.data());
-  const AccumulationBound bound = wgmma_f32_bound(DType::bf16, c.k, 0);
-  double worst = 0;
-  for (int sample = 0; sample < 4000; ++sample) {
-    // The corners, and anywhere.
-    const int64_t batch = below(c.l),
-                  row = sample % 8 == 0 ? c.m - 1 - below(std::min<int64_t>(c.m, 3)) : below(c.m);
-    const int64_t column = sample % 8 == 1 ? c.n - 1 - below(std::min<int64_t>(c.n, 3)) : below(c.n);
-    double sum = 0, magnitude = 0;
-    for (int64_t k = 0; k < c.k; ++k) {
-      const double product = o.a.value(batch, row, k) * o.b.value(batch, column, k);
-      sum += product;
-      magnitude += std::fabs(product);
-    }
-    const double factor = double{c.alpha} * c.scale_a * c.scale_b;
-    const double got = double{values[(batch * c.m + row) * o.d_ld + column]};
-    const double allowed = std::fabs(factor) * (bound.relative + 0x1p-22) * magnitude + 0x1p-100;
-    worst = std::max(worst, std::fabs(got - factor * sum) / allowed);
-    ASSERT_LE(std::fabs(got - factor * sum), allowed)
-        << c.name << " at " << batch << ',' << row << ',' << column << ": got " << got << ", want "
-        << factor * sum;
-  }
-  std::printf("%s: %s, worst of 4000 elements at %.3f of its bound\n", c.name.c_str(),
-              result.info.kernel.c_str(), worst);
+  expect_samples_are_right(c, result, wgmma_f32_bound(DType::bf16, c.k, 0),
+                           [](const BlockScaledTensor& t, int64_t batch, int64_t line, int64_t k) {
+                             return std::fabs(t.value(batch, line, k));
+                           });
 }
 
 TEST_F(DequantisedGpu, large_products_are_right) {
   const auto large = [](const char* name, BlockFormat a, BlockFormat b, int64_t m, int64_t n, int64_t k,
                         int64_t l) {
-    DequantisedCase c;
+    ProblemCase c;
     c.name = name;
     c.a = a, c.b = b, c.m = m, c.n = n, c.k = k, c.l = l, c.d = c.c = DType::f32;
     return c;

@@ -19,7 +19,7 @@ constexpr int kShards = 4;
 
 class DequantisedShard : public Shard {
  protected:
-  static void run(const char* group, const std::vector<DequantisedCase>& all) {
+  static void run(const char* group, const std::vector<ProblemCase>& all) {
     EmulatedMachine machine;
     expect_dequantised_pass(group, share_of(all, kShards), machine);
   }
@@ -46,15 +46,15 @@ TEST(Dequantised, has_the_bits_of_a_bf16_product) {
 // Both within their bounds of each other: sums in two orders and two arithmetics.
 TEST(Dequantised, agrees_with_the_kernel_of_sm_100a) {
   for (const BlockFormat format : kFormats) {
-    DequantisedCase c;
+    ProblemCase c;
     c.name = name_of(format);
     c.a = c.b = format;
     c.m = 200, c.n = 136, c.k = 512, c.l = 2, c.d = c.c = DType::f32;
     c.scale_a = 0.5f, c.alpha = 3, c.beta = 1;
     EmulatedMachine machine;
-    const DequantisedResult hopper = run_dequantised_case(c, machine);
+    const ProblemResult hopper = run_dequantised_case(c, machine);
     ASSERT_EQ(hopper.failure, "");
-    const DequantisedOperands o(c);
+    const ProblemOperands o(c);
     const Expected<Plan> plan = tilewright::plan(o.problem(), {.device = Device::emulator});
     ASSERT_TRUE(plan) << plan.error().message;
     ASSERT_EQ(plan->info().path, "tcgen05");
@@ -71,8 +71,8 @@ TEST(Dequantised, agrees_with_the_kernel_of_sm_100a) {
                                      .b = place(o.b_elements),
                                      .c = place(o.c_matrix),
                                      .d = at_d,
-                                     .a_scales = DequantisedOperands::scales_at(o.a, place(o.a_scales)),
-                                     .b_scales = DequantisedOperands::scales_at(o.b, place(o.b_scales))},
+                                     .a_scales = ProblemOperands::scales_at(o.a, place(o.a_scales)),
+                                     .b_scales = ProblemOperands::scales_at(o.b, place(o.b_scales))},
                                     &blackwell);
     ASSERT_FALSE(failed) << failed->message;
     DequantisedReference reference(o);

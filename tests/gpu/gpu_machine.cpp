@@ -5,7 +5,6 @@
 namespace tilewright::testing {
 namespace {
 
-constexpr size_t kArenaBytes = size_t{256} << 20;
 constexpr size_t kAlignment = 256;
 
 }  // namespace
@@ -17,10 +16,10 @@ Status cuda_status(cudaError_t error) {
                std::string(cudaGetErrorName(error)) + ": " + cudaGetErrorString(error)};
 }
 
-GpuMachine::GpuMachine() {
+GpuMachine::GpuMachine(size_t bytes) : arena_bytes_(bytes) {
   cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking);
   void* memory = nullptr;
-  if (cudaMalloc(&memory, kArenaBytes) == cudaSuccess) arena_ = static_cast<std::byte*>(memory);
+  if (cudaMalloc(&memory, arena_bytes_) == cudaSuccess) arena_ = static_cast<std::byte*>(memory);
 }
 
 GpuMachine::~GpuMachine() {
@@ -30,7 +29,7 @@ GpuMachine::~GpuMachine() {
 
 void* GpuMachine::place(std::span<const uint8_t> contents, const char*, bool) {
   const size_t bytes = (contents.size() + kAlignment) / kAlignment * kAlignment;
-  if (arena_ == nullptr || used_ + bytes > kArenaBytes) return nullptr;
+  if (arena_ == nullptr || used_ + bytes > arena_bytes_) return nullptr;
   void* memory = arena_ + used_;
   if (upload(memory, contents)) return nullptr;
   used_ += bytes;
@@ -61,10 +60,11 @@ Status GpuMachine::run(const Plan& plan, const Buffers& buffers) {
 
 Status GpuMachine::synchronize() { return cuda_status(cudaStreamSynchronize(stream_)); }
 
-Status gpu_available() {
+Status gpu_available(const Problem& problem, Chip chip) {
   Options options;
   options.device = Device::gpu;
-  return can_run(Problem{.m = 64, .n = 64, .k = 64}, options);
+  options.chip = chip;
+  return can_run(problem, options);
 }
 
 }  // namespace tilewright::testing

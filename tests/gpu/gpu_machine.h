@@ -16,7 +16,7 @@ Status cuda_status(cudaError_t error);
 /// other in that memory, between guards.
 class GpuMachine : public TestMachine {
  public:
-  GpuMachine();
+  explicit GpuMachine(size_t bytes = size_t{256} << 20);
   ~GpuMachine() override;
   GpuMachine(const GpuMachine&) = delete;
   GpuMachine& operator=(const GpuMachine&) = delete;
@@ -35,11 +35,12 @@ class GpuMachine : public TestMachine {
  private:
   cudaStream_t stream_ = nullptr;
   std::byte* arena_ = nullptr;
+  const size_t arena_bytes_;
   size_t used_ = 0;
   int live_ = 0;  // operands in the arena; it is empty again when there are none
 };
 
-/// Whether there is a GPU that the kernels run on, and if not, why.
-Status gpu_available();
+/// Whether there is a GPU, of that chip, that runs such a problem, and if not, why.
+Status gpu_available(const Problem& problem = {.m = 64, .n = 64, .k = 64}, Chip chip = Chip::automatic);
 
 }  // namespace tilewright::testing

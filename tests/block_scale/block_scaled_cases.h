@@ -1,0 +1,29 @@
+// Block-scaled products on tensor cores that have block scales: cases for any machine that is an sm_100a.
+#pragma once
+
+#include <vector>
+
+#include "tests/block_scale/problem_case.h"
+
+namespace tilewright::testing {
+
+/// run_problem_case on an sm_100a, judged by FP64 of the dequantised operands. `judged` false: only guards
+/// and repetition.
+ProblemResult run_block_scaled_case(const ProblemCase& c, TestMachine& machine, bool judged = true);
+
+/// All formats, with and without overlap, each with every output and scheduler: K of one scale, of one K tile
+/// and of many, ragged, batched and padded shapes, C, factors, no K. At most two pairs of CTAs work.
+std::vector<ProblemCase> block_scaled_cases();
+
+/// Reports the failures of all cases and prints how many passed.
+void expect_block_scaled_pass(const char* group, const std::vector<ProblemCase>& cases, TestMachine& machine);
+
+/// Codes of scales that nobody may read change no bit of a result.
+void expect_scale_padding_unread(BlockFormat format, TestMachine& machine);
+
+/// One problem has one result: with and without overlap, by either scheduler, on a pair of CTAs and on all.
+void expect_one_result(BlockFormat a, BlockFormat b, TestMachine& machine);
+/// Some elements of an f32 D against FP64, and all bits of two runs.
+void expect_large_is_right(const ProblemCase& c, TestMachine& machine);
+
+}  // namespace tilewright::testing

@@ -1,0 +1,78 @@
+// Block-scaled Problems: cases for any machine that has kernels for them, run through plan().
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "src/block_scale_random.h"
+#include "src/reference.h"
+#include "tests/kernels/test_machine.h"
+
+namespace tilewright::testing {
+
+struct ProblemCase {
+  std::string name;
+  BlockFormat a = BlockFormat::mxfp8, b = BlockFormat::mxfp8;
+  int64_t m = 140, n = 200, k = 256, l = 1;
+  DType d = DType::f16, c = DType::f16;
+  float alpha = 1, beta = 0;
+  float scale_a = 1, scale_b = 1, scale_d = 1;
+  BlockInit init = BlockInit::full_range;
+  uint64_t seed = 1;
+  int64_t operand_padding = 0;   // elements between rows of A and B, besides those that K is padded by
+  int64_t d_padding = 0;         // columns between rows of D, and of C one more
+  int64_t d_offset = 0;          // elements that D is off its alignment
+  uint8_t scale_padding = 0xFF;  // code of scales that nobody may read: a NaN
+  Options options{};
+  /// Changes the random operands.
+  std::function<void(BlockScaledTensor& a, BlockScaledTensor& b)> edit;
+  int runs = 2;
+};
+
+struct ProblemResult {
+  std::string failure;
+  PlanInfo info;
+  std::vector<uint8_t> d;          // with its padding
+  std::vector<uint8_t> workspace;  // what the last run left
+};
+
+/// Operands of a case on the host.
+struct ProblemOperands {
+  explicit ProblemOperands(const ProblemCase& c);
+
+  /// What is planned, for any chip.
+  Problem problem() const;
+  /// Scales of a tensor at an address of the machine's memory.
+  static PackedBlockScales scales_at(const BlockScaledTensor& tensor, const void* data);
+
+  const ProblemCase& case_;
+  BlockScaledTensor a, b;                       // K padded; the padding is not zero but poison
+  std::vector<uint8_t> a_elements, b_elements;  // with operand_padding
+  std::vector<uint8_t> a_scales, b_scales;      // packed, padding poisoned
+  std::vector<uint8_t> c_matrix;
+  int64_t a_ld = 0, b_ld = 0, c_ld = 0, d_ld = 0;
+  size_t d_bytes = 0;
+};
+
+/// The scale code of the v-th vector of a line: a row of A or a column of B, batch by batch.
+uint8_t& scale_of(BlockScaledTensor& tensor, int64_t line, int64_t v);
+
+/// What is to be said of a D of the case's type, leading dimension d_ld.
+using Judge = std::function<Comparison(const ProblemOperands& operands, const void* d)>;
+
+/// Plans a case for a chip and runs it on poisoned memory; judges guards, repeated runs and, by `judge` if it
+/// is not null, every element.
+ProblemResult run_problem_case(const ProblemCase& c, TestMachine& machine, Chip chip, const Judge& judge);
+
+/// Where two results of a case differ, and what is there: the first few.
+void print_differences(const ProblemCase& c, const ProblemResult& emulated, const ProblemResult& gpu);
+
+/// What the error of a sum is proportional to is the sum of products of these of the elements.
+using Magnitude = double (*)(const BlockScaledTensor& tensor, int64_t batch, int64_t line, int64_t k);
+/// Some elements of an f32 D, of a case too large to compute all, against FP64.
+void expect_samples_are_right(const ProblemCase& c, const ProblemResult& result,
+                              const AccumulationBound& bound, Magnitude magnitude);
+
+}  // namespace tilewright::testing
