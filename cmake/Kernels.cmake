@@ -133,6 +133,35 @@ function(tilewright_add_kernel_library target build machine mode extension)
   endif()
 endfunction()
 
+# Adds the kernels that make block-scaled operands to the library of one machine, and its row of them.
+#   built: whether there are any; machine, mode and extension: as tilewright_generate_kernels
+function(tilewright_add_quantise_kernels target built machine mode extension)
+  set(directory ${PROJECT_BINARY_DIR}/generated/${machine})
+  set(table ${directory}/quantise_table.cpp)
+  set(signature "QuantiseKernels kernels::quantise_kernels_${machine}()")
+  set(body "#include \"src/quantise_kernel_table.h\"\n\nnamespace tilewright {\n")
+  if(built)
+    set(source ${directory}/quantise.${extension})
+    tilewright_write(${source} "#include \"src/quantise_instance.h\"\n")
+    target_sources(${target} PRIVATE ${source})
+    if(extension STREQUAL cu)
+      # Nothing in them is of one architecture.
+      set(options -gencode=arch=compute_80,code=compute_80)
+      if(TILEWRIGHT_SM100)
+        list(APPEND options -gencode=arch=compute_100a,code=sm_100a)
+      endif()
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${options}")
+    endif()
+    string(APPEND body "inline namespace ${mode} {\nkernels::QuantiseKernels quantise_kernels();\n}\n"
+           "kernels::${signature} { return ${mode}::quantise_kernels(); }\n}\n")
+  else()
+    string(APPEND body "kernels::${signature} { return {}; }\n}\n")
+  endif()
+  tilewright_write(${table} "${body}")
+  set_source_files_properties(${table} PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread) # no kernel code in it
+  target_sources(${target} PRIVATE ${table})
+endfunction()
+
 # Defines tilewright_kernels_emulated, tilewright_kernels_gpu and tilewright_kernels_blackwell (which run on sm_100a
 # alone) from the lines of the lists.
 function(tilewright_add_kernel_libraries fp8_list simt_list tensor_list block_scaled_list dequantised_list
@@ -157,5 +186,7 @@ function(tilewright_add_kernel_libraries fp8_list simt_list tensor_list block_sc
   endif()
   tilewright_add_kernel_library(tilewright_kernels_gpu tilewright_device_build gpu device cu fp8 simt tensor
                                 dequantised fused)
+  tilewright_add_quantise_kernels(tilewright_kernels_emulated ON emulated emulated cpp)
+  tilewright_add_quantise_kernels(tilewright_kernels_gpu ${TILEWRIGHT_CUDA} gpu device cu)
   tilewright_add_kernel_library(tilewright_kernels_blackwell tilewright_blackwell_build gpu device cu block_scaled)
 endfunction()

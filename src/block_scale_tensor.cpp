@@ -2,6 +2,7 @@
 #include <cmath>
 #include <string>
 
+#include "src/block_scale_quantise.h"
 #include "tilewright/detail/parallel.h"
 #include "tilewright/layout/scale_tensor.h"
 #include "tilewright/numeric/element.h"
@@ -19,18 +20,6 @@ Status check_multiple(BlockFormat format, int64_t multiple) {
                "K cannot be padded to a multiple of " + std::to_string(multiple) + ": " + name_of(format) +
                    " has a scale for every " + std::to_string(vector) +
                    " elements; the nearest legal multiple is " + std::to_string(nearest)};
-}
-
-Status check_source(const QuantiseSource& source, BlockFormat format, const QuantiseOptions& options) {
-  if (source.type != DType::f32 && source.type != DType::f16 && source.type != DType::bf16) {
-    return Error{ErrorCode::not_supported, "quantise.source_type",
-                 std::string("cannot quantise ") + name_of(source.type) + "; the source is f32, f16 or bf16"};
-  }
-  if (options.tensor_scale && format != BlockFormat::nvfp4) {
-    return Error{ErrorCode::invalid_argument, "quantise.tensor_scale",
-                 std::string(name_of(format)) + " has no scale of the tensor; only nvfp4 has"};
-  }
-  return std::nullopt;
 }
 
 // The largest finite magnitude.
@@ -73,6 +62,18 @@ void quantise_row(const QuantiseSource& source, int64_t batch, int64_t row, Bloc
 
 }  // namespace
 
+Status check_quantise(const QuantiseSource& source, BlockFormat format, bool tensor_scale) {
+  if (source.type != DType::f32 && source.type != DType::f16 && source.type != DType::bf16) {
+    return Error{ErrorCode::not_supported, "quantise.source_type",
+                 std::string("cannot quantise ") + name_of(source.type) + "; the source is f32, f16 or bf16"};
+  }
+  if (tensor_scale && format != BlockFormat::nvfp4) {
+    return Error{ErrorCode::invalid_argument, "quantise.tensor_scale",
+                 std::string(name_of(format)) + " has no scale of the tensor; only nvfp4 has"};
+  }
+  return std::nullopt;
+}
+
 double BlockScaledTensor::value(int64_t batch, int64_t row, int64_t column) const {
   const int64_t index = (batch * rows + row) * padded_k + column;
   const double element = load_element(elements.data(), element_type(format), index);
@@ -108,7 +109,7 @@ Expected<BlockScaledTensor> make_block_scaled(BlockFormat format, int64_t rows, 
 
 Expected<BlockScaledTensor> quantise(const QuantiseSource& source, BlockFormat format,
                                      const QuantiseOptions& options) {
-  if (Status error = check_source(source, format, options)) return *error;
+  if (Status error = check_quantise(source, format, options.tensor_scale)) return *error;
   auto made = make_block_scaled(format, source.rows, source.k, source.batches, options.k_multiple);
   if (!made) return made;
   BlockScaledTensor& out = *made;

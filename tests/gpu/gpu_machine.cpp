@@ -53,8 +53,8 @@ Status GpuMachine::download(std::span<uint8_t> to, const void* from) {
   return synchronize();
 }
 
-Status GpuMachine::run(const Plan& plan, const Buffers& buffers) {
-  if (Status s = plan.run(buffers, stream_)) return s;
+Status GpuMachine::launch(const std::function<Status(void* stream)>& on_stream) {
+  if (Status s = on_stream(stream_)) return s;
   return synchronize();
 }
 

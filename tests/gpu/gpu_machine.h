@@ -27,7 +27,7 @@ class GpuMachine : public TestMachine {
   void release(void* memory) override;
   Status upload(void* to, std::span<const uint8_t> from) override;
   Status download(std::span<uint8_t> to, const void* from) override;
-  Status run(const Plan& plan, const Buffers& buffers) override;
+  Status launch(const std::function<Status(void* stream)>& on_stream) override;
 
   cudaStream_t stream() const { return stream_; }
   Status synchronize();

@@ -26,7 +26,7 @@ Status EmulatedMachine::download(std::span<uint8_t> to, const void* from) {
   return {};
 }
 
-Status EmulatedMachine::run(const Plan& plan, const Buffers& buffers) {
+Status EmulatedMachine::launch(const std::function<Status(void* stream)>& on_stream) {
   using emulator::SchedulePolicy;
   constexpr SchedulePolicy kTurns[] = {SchedulePolicy::fair, SchedulePolicy::adversarial,
                                        SchedulePolicy::random};
@@ -36,7 +36,7 @@ Status EmulatedMachine::run(const Plan& plan, const Buffers& buffers) {
     options.seed = runs_++;
     machine_.set_options(options);
   }
-  Status failed = plan.run(buffers, &machine_);
+  Status failed = on_stream(&machine_);
   const emulator::MachineOptions& options = machine_.options();
   if (failed)
     failed->message += text(" (schedule ", static_cast<int>(options.schedule), ", seed ", options.seed, ')');

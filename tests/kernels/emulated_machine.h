@@ -19,7 +19,7 @@ class EmulatedMachine : public TestMachine {
   void release(void* memory) override { machine_.free_global(memory); }
   Status upload(void* to, std::span<const uint8_t> from) override;
   Status download(std::span<uint8_t> to, const void* from) override;
-  Status run(const Plan& plan, const Buffers& buffers) override;
+  Status launch(const std::function<Status(void* stream)>& on_stream) override;
 
   /// Of the last run.
   const emulator::Statistics& statistics() const { return machine_.last_result().statistics; }

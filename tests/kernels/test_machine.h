@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "tilewright/gemm.h"
@@ -26,8 +27,12 @@ class TestMachine {
   virtual Status upload(void* to, std::span<const uint8_t> from) = 0;
   virtual Status download(std::span<uint8_t> to, const void* from) = 0;
 
-  /// Runs and waits for the end. No two runs need be scheduled alike.
-  virtual Status run(const Plan& plan, const Buffers& buffers) = 0;
+  /// Has something launch on its stream, and waits for the end. No two need be scheduled alike.
+  virtual Status launch(const std::function<Status(void* stream)>& on_stream) = 0;
+  /// A plan so.
+  virtual Status run(const Plan& plan, const Buffers& buffers) {
+    return launch([&](void* stream) { return plan.run(buffers, stream); });
+  }
 };
 
 }  // namespace tilewright::testing

@@ -1,4 +1,4 @@
-// What the quantising kernel takes. Mode-neutral.
+// What the kernels take that quantise, and that bring scales from one layout into the other. Mode-neutral.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,19 @@ struct QuantiseKernelParams {
 template <BlockFormat kFormat>
 TILEWRIGHT_HOST_DEVICE constexpr int64_t quantise_threads(const QuantiseKernelParams& p) {
   return scale_bytes<ScaleLayout::packed>({p.rows, p.padded_k / BlockTraits<kFormat>::vector, p.batches});
+}
+
+/// Scales to be brought from one layout into the other, of either type: their bytes.
+struct ScalePackingParams {
+  ScaleShape shape;
+  const uint8_t* from;
+  uint8_t* to;      // in packed layout: aligned to 4 bytes
+  uint8_t padding;  // what packing puts into the padding
+};
+
+/// Threads that the kernel works with: one for four scales of a packed row, padding included.
+TILEWRIGHT_HOST_DEVICE constexpr int64_t scale_packing_threads(const ScalePackingParams& p) {
+  return scale_bytes<ScaleLayout::packed>(p.shape) / scale_block_columns;
 }
 
 }  // namespace tilewright
