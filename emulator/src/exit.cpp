@@ -14,7 +14,8 @@ bool has_uncommitted_wgmma(const Thread& thread) {
 bool has_unwaited_moves(Thread& thread) {
   if (thread.tensor == nullptr) return false;
   const TensorThread& warp = warp_state(thread);
-  return warp.loads > thread.tensor->loads_waited || warp.stores > thread.tensor->stores_waited;
+  return warp.loads.count > thread.tensor->loads.waited.size() ||
+         warp.stores.count > thread.tensor->stores.waited.size();
 }
 
 }  // namespace

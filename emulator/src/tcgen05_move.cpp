@@ -48,11 +48,15 @@ void move_warp(Thread& thread, const Request& request) {
   if (!resolve_lane(thread, request.address, what, lane)) return;
   const TensorRange range{lane, kTensorQuarter, request.address & 0xFFFF, request.count};
   TensorThread& warp = warp_state(thread);
-  uint32_t& agent = request.store ? warp.store_agent : warp.load_agent;
-  if (agent == kNoAgent) agent = cluster.new_agent(lane_at(thread, 0).agent);
-  const uint32_t number = request.store ? ++warp.stores : ++warp.loads;
+  TensorMoves& moves = request.store ? warp.stores : warp.loads;
+  if (moves.agent == kNoAgent) {
+    Thread& first = lane_at(thread, 0);
+    moves.agent = cluster.new_agent(first.agent);
+    std::vector<Thread*>& movers = tensor_memory(*thread.cta).movers;
+    if (std::find(movers.begin(), movers.end(), &first) == movers.end()) movers.push_back(&first);
+  }
   const AccessKind kind = request.store ? AccessKind::tensor_store : AccessKind::tensor_load;
-  const Actor actor{warp_tensor_clock(thread), {agent, number, cluster.id(), kind}};
+  const Actor actor{warp_tensor_clock(thread), {moves.agent, ++moves.count, cluster.id(), kind}};
   if (!check_tensor(thread, *thread.cta, range, request.store, actor, what)) return;
   if (request.store) {
     TensorMemory& memory = tensor_memory(*thread.cta);
@@ -79,14 +83,14 @@ void move_warp(Thread& thread, const Request& request) {
     if (request.store) {
       move.values.assign(registers, registers + request.count);
       if (now) return carry_out_store(each, move);
-      warp.pending_stores[each.lane].push_back(std::move(move));
+      moves.pending[each.lane].push_back(std::move(move));
       return;
     }
     tensor_state(each).registers.push_back(
         {reinterpret_cast<std::byte*>(registers), reinterpret_cast<std::byte*>(registers + request.count)});
     if (now) return carry_out_load(each, move);
     std::fill_n(registers, request.count, kPoison);
-    warp.pending_loads[each.lane].push_back(std::move(move));
+    moves.pending[each.lane].push_back(std::move(move));
   });
 }
 
@@ -122,20 +126,14 @@ void wait(bool store) {
   if (!meet_warp(*thread, op, kAllLanes)) return;
   TensorThread& warp = warp_state(*thread);
   thread->time = std::max(thread->time, warp.moves_done);
-  const uint32_t epoch = thread->cluster->epoch_of(lane_at(*thread, 0));
-  (store ? warp.store_wait_epochs : warp.load_wait_epochs).resize(store ? warp.stores : warp.loads, epoch);
+  TensorMoves& moves = store ? warp.stores : warp.loads;
   for_each_lane(*thread, kAllLanes, [&](Thread& lane) {
     TensorThread& state = tensor_state(lane);
-    if (store) {
-      for (const TensorMove& move : warp.pending_stores[lane.lane]) carry_out_store(lane, move);
-      warp.pending_stores[lane.lane].clear();
-      state.stores_waited = warp.stores;
-    } else {
-      for (const TensorMove& move : warp.pending_loads[lane.lane]) carry_out_load(lane, move);
-      warp.pending_loads[lane.lane].clear();
-      state.registers.clear();
-      state.loads_waited = warp.loads;
-    }
+    for (const TensorMove& move : moves.pending[lane.lane])
+      (store ? carry_out_store : carry_out_load)(lane, move);
+    moves.pending[lane.lane].clear();
+    if (!store) state.registers.clear();
+    (store ? state.stores : state.loads).waited.resize(moves.count, thread->cluster->epoch_of(lane));
   });
   part_warp(*thread, kAllLanes);
 }

@@ -9,7 +9,42 @@
 namespace tilewright::emulator {
 namespace {
 
-// What a lane knows that its tensor-memory operations may use, into `into`.
+constexpr TensorMoves TensorThread::*kMoves[] = {&TensorThread::loads, &TensorThread::stores};
+
+// How many moves of a warp are over, as far as a clock knows the epochs of all of its lanes. `first`: lane 0.
+uint32_t known_moves(Thread& first, TensorMoves TensorThread::*moves,
+                     std::vector<uint32_t> TensorMoves::*epochs, const uint32_t* clock) {
+  uint32_t known = (tensor_state(first).*moves).count;
+  for_each_lane(first, ~0u, [&](Thread& lane) {
+    const std::vector<uint32_t>& own = tensor_state(lane).*moves.*epochs;
+    const auto end = std::upper_bound(own.begin(), own.end(), clock[lane.agent]);
+    known = std::min(known, static_cast<uint32_t>(end - own.begin()));
+  });
+  return known;
+}
+
+// A fence::before_thread_sync is for the moves of its own lane: whoever relies on a warp's knows all 32
+// fences.
+void add_fenced_moves(Cluster& cluster, uint32_t* clock) {
+  for (Cta& cta : cluster.ctas) {
+    if (cta.tensor_memory == nullptr) continue;
+    for (Thread* first : cta.tensor_memory->movers) {
+      for (const auto moves : kMoves) {
+        const uint32_t agent = (tensor_state(*first).*moves).agent;
+        if (agent == kNoAgent) continue;
+        clock[agent] = std::max(clock[agent], known_moves(*first, moves, &TensorMoves::fenced, clock));
+      }
+    }
+  }
+}
+
+uint32_t scratch_clock(Cluster& cluster, Thread& thread) {
+  TensorThread& state = tensor_state(thread);
+  if (state.scratch == kNoAgent) state.scratch = cluster.clocks.new_clock();
+  return state.scratch;
+}
+
+// What a lane knows that its tensor-memory operations may use, into `into`; not the moves of other warps.
 void gather_clock(Cluster& cluster, Thread& thread, uint32_t into) {
   TensorThread& state = tensor_state(thread);
   if (state.fenced == kNoAgent) {
@@ -20,24 +55,40 @@ void gather_clock(Cluster& cluster, Thread& thread, uint32_t into) {
   uint32_t* clock = cluster.clocks[into];
   clock[thread.agent] = cluster.epoch_of(thread);
   if (state.agent != kNoAgent) clock[state.agent] = state.issued;
-  const TensorThread& warp = warp_state(thread);
-  if (warp.load_agent != kNoAgent) clock[warp.load_agent] = state.loads_waited;
-  if (warp.store_agent != kNoAgent) clock[warp.store_agent] = state.stores_waited;
+  for (const auto moves : kMoves) {
+    const uint32_t agent = (warp_state(thread).*moves).agent;
+    if (agent != kNoAgent) clock[agent] = static_cast<uint32_t>((state.*moves).waited.size());
+  }
+}
+
+// What all lanes of the warp know so, into the clock of the acting one.
+uint32_t gather_warp_clock(Cluster& cluster, Thread& thread) {
+  const uint32_t into = scratch_clock(cluster, thread), other = cluster.clocks.new_clock();
+  gather_clock(cluster, thread, into);
+  for_each_lane(thread, ~0u, [&](Thread& lane) {
+    if (&lane == &thread) return;
+    gather_clock(cluster, lane, other);
+    // Program order of a lane says nothing to the others; the warp moves together.
+    cluster.clocks[other][thread.agent] = cluster.clocks[into][thread.agent];
+    cluster.clocks.meet(cluster.clocks[into], cluster.clocks[other]);
+  });
+  cluster.clocks.free_clock(other);
+  return into;
 }
 
 // Another access that the acting thread would know of, had it (or the other's warp) executed a fence.
 const char* missing_fence(Cluster& cluster, Thread& thread, const Access& other) {
   if (other.cluster != cluster.id() || other.kind == AccessKind::none) return nullptr;
-  if (cluster.ordered(cluster.clock_of(thread), other)) return "tcgen05.fence::after_thread_sync";
+  constexpr const char *kAfter = "tcgen05.fence::after_thread_sync",
+                       *kBefore = "tcgen05.fence::before_thread_sync";
+  const uint32_t* clock = cluster.clock_of(thread);
   const bool load = other.kind == AccessKind::tensor_load;
-  if (!load && other.kind != AccessKind::tensor_store) return nullptr;
-  // Lane 0 speaks for its warp: the acting thread has synchronised with it since its wait for the move.
-  Thread& mover = cluster.threads[cluster.owner_of(other.agent)];
-  const TensorThread& state = tensor_state(mover);
-  const std::vector<uint32_t>& waits = load ? state.load_wait_epochs : state.store_wait_epochs;
-  const bool signalled =
-      other.epoch <= waits.size() && cluster.clock_of(thread)[mover.agent] >= waits[other.epoch - 1];
-  return signalled ? "tcgen05.fence::before_thread_sync" : nullptr;
+  if (!load && other.kind != AccessKind::tensor_store)
+    return cluster.ordered(clock, other) ? kAfter : nullptr;
+  Thread& first = cluster.threads[cluster.owner_of(other.agent)];
+  const auto moves = kMoves[load ? 0 : 1];
+  if (known_moves(first, moves, &TensorMoves::fenced, clock) >= other.epoch) return kAfter;
+  return known_moves(first, moves, &TensorMoves::waited, clock) >= other.epoch ? kBefore : nullptr;
 }
 
 void report_tensor_conflict(Thread& thread, Cta& cta, const Conflict& conflict, uint32_t column, bool write,
@@ -123,25 +174,25 @@ std::vector<Cta*> tensor_group(Thread& thread, int cta_group, const char* what) 
 
 const uint32_t* tensor_clock(Thread& thread) {
   Cluster& cluster = *thread.cluster;
-  TensorThread& state = tensor_state(thread);
-  if (state.scratch == kNoAgent) state.scratch = cluster.clocks.new_clock();
-  gather_clock(cluster, thread, state.scratch);
-  return cluster.clocks[state.scratch];
+  const uint32_t clock = scratch_clock(cluster, thread);
+  gather_clock(cluster, thread, clock);
+  add_fenced_moves(cluster, cluster.clocks[clock]);
+  return cluster.clocks[clock];
 }
 
 const uint32_t* warp_tensor_clock(Thread& thread) {
   Cluster& cluster = *thread.cluster;
-  const uint32_t common = cluster.clocks.new_clock();
-  const uint32_t* mine = tensor_clock(thread);
-  for_each_lane(thread, ~0u, [&](Thread& lane) {
-    if (&lane == &thread) return;
-    gather_clock(cluster, lane, common);
-    // Program order of a lane says nothing to the others; the warp moves together.
-    cluster.clocks[common][thread.agent] = mine[thread.agent];
-    cluster.clocks.meet(cluster.clocks[tensor_state(thread).scratch], cluster.clocks[common]);
-  });
-  cluster.clocks.free_clock(common);
-  return cluster.clocks[tensor_state(thread).scratch];
+  uint32_t* clock = cluster.clocks[gather_warp_clock(cluster, thread)];
+  add_fenced_moves(cluster, clock);
+  return clock;
+}
+
+const uint32_t* dealloc_clock(Thread& thread) {
+  Cluster& cluster = *thread.cluster;
+  const uint32_t clock = gather_warp_clock(cluster, thread);
+  cluster.clocks.join(clock, thread.agent);
+  add_fenced_moves(cluster, cluster.clocks[clock]);
+  return cluster.clocks[clock];
 }
 
 bool check_tensor(Thread& thread, Cta& cta, const TensorRange& range, bool write, const Actor& actor,
@@ -245,10 +296,10 @@ void tcgen05_fence_before() {
   if (thread == nullptr) return;
   Cluster& cluster = *thread->cluster;
   if (skipped(cluster.begin(*thread, Op::tcgen05_fence_before))) return;
-  const TensorThread& state = tensor_state(*thread);
-  const TensorThread& warp = warp_state(*thread);
-  if (warp.load_agent != kNoAgent) cluster.learn(*thread, warp.load_agent, state.loads_waited);
-  if (warp.store_agent != kNoAgent) cluster.learn(*thread, warp.store_agent, state.stores_waited);
+  for (const auto moves : kMoves) {
+    TensorMoves& own = tensor_state(*thread).*moves;
+    own.fenced.resize(own.waited.size(), cluster.epoch_of(*thread));
+  }
 }
 
 void tcgen05_fence_after() {

@@ -67,6 +67,7 @@ struct TensorMemory {
   std::vector<TensorAllocation> allocations;
   bool relinquished = false;
   std::vector<NamedColumns> names;
+  std::vector<Thread*> movers;  // lane 0 of each warp that loads or stores
 };
 
 /// Operations of a thread that execute in order.
@@ -102,6 +103,16 @@ struct TensorRegisters {
   const std::byte* end;
 };
 
+/// The loads of a warp, or its stores.
+struct TensorMoves {
+  // Lane 0 only, for its warp. Epoch n of the agent: all lanes have waited for the first n and fenced.
+  uint32_t agent = kNoAgent, count = 0;
+  std::array<std::vector<TensorMove>, kWarpLanes> pending;
+  // Each lane: its own epochs when the first n had been waited for, and when it had executed a
+  // tcgen05.fence::before_thread_sync after that.
+  std::vector<uint32_t> waited, fenced;
+};
+
 struct TensorThread {
   uint32_t agent = kNoAgent;  // epoch n: the first n operations of the queue are complete
   uint32_t issued = 0;        // operations of the queue but commits
@@ -113,17 +124,10 @@ struct TensorThread {
   uint32_t fenced = kNoAgent;   // clock: what it knew at its last tcgen05.fence::after_thread_sync
   uint32_t scratch = kNoAgent;  // clock: what its next tensor-memory operation may rely on
 
-  // Moves of its warp that it has waited for.
-  uint32_t loads_waited = 0, stores_waited = 0;
+  TensorMoves loads, stores;
   std::vector<TensorRegisters> registers;
-
-  // Lane 0 only, for its warp: moves.
-  uint32_t load_agent = kNoAgent, store_agent = kNoAgent;
-  uint32_t loads = 0, stores = 0;
-  std::vector<uint32_t> load_wait_epochs, store_wait_epochs;  // own epochs when the moves had been waited for
-  std::array<std::vector<TensorMove>, kWarpLanes> pending_loads, pending_stores;
-  uint64_t moves_end = 0,
-           moves_done = 0;  // timed: when the warp may start the next move; when it has the last
+  // Timed, lane 0 only: when the warp may start the next move; when it has the last.
+  uint64_t moves_end = 0, moves_done = 0;
 };
 
 TensorMemory& tensor_memory(Cta& cta);
@@ -140,6 +144,8 @@ std::vector<Cta*> tensor_group(Thread& thread, int cta_group, const char* what);
 const uint32_t* tensor_clock(Thread& thread);
 /// What all lanes of the warp may rely on.
 const uint32_t* warp_tensor_clock(Thread& thread);
+/// What tcgen05.dealloc may rely on: of it no fence::after_thread_sync is asked for.
+const uint32_t* dealloc_clock(Thread& thread);
 
 /// Checks one access to tensor memory by `thread` and records it; false, after a report, when it cannot be.
 bool check_tensor(Thread& thread, Cta& cta, const TensorRange& range, bool write, const Actor& actor,

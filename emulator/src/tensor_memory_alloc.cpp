@@ -84,10 +84,8 @@ void deallocate(Thread& thread, uint32_t address, uint32_t columns, int cta_grou
   for (Cta* cta : group) {
     TensorAllocation* part = tensor_memory(*cta).find(address, columns);
     if (part == nullptr || part->freed != nullptr || cta->exited) continue;
-    // A fence is not asked for. The two CTAs of a pair both deallocate, in any order.
-    const uint32_t* clock = warp_tensor_clock(thread);
-    cluster.clocks.join(tensor_state(thread).scratch, thread.agent);
-    const Actor actor{clock, cluster.access_by(thread, AccessKind::atomic)};
+    // The two CTAs of a pair both deallocate, in any order.
+    const Actor actor{dealloc_clock(thread), cluster.access_by(thread, AccessKind::atomic)};
     check_tensor(thread, *cta, {0, kTensorLanes, address, columns}, true, actor, kWhat);
     if (first_of_pair && cta != thread.cta) part->freed = &thread;
   }

@@ -86,6 +86,13 @@ TEST_F(Tcgen05, an_mma_over_columns_whose_loads_were_waited_for_but_not_fenced) 
   EXPECT_NE(report.message.find("fence::before_thread_sync"), std::string::npos) << report.message;
 }
 
+TEST_F(Tcgen05, an_mma_over_columns_whose_loads_one_lane_did_not_fence) {
+  const Report report =
+      expect_tensor_fault({ReportKind::missing_tcgen05_fence},
+                          {.op = Op::tcgen05_fence_before, .thread = 40, .occurrence = kNth, .nth = 1});
+  EXPECT_NE(report.message.find("fence::before_thread_sync"), std::string::npos) << report.message;
+}
+
 TEST_F(Tcgen05, an_mma_that_does_not_wait_for_the_readers) {
   // Far ahead, it completes a second phase that the readers take for the first.
   const Report report =
@@ -259,6 +266,41 @@ TEST_F(Tcgen05, C77_a_store_that_is_not_waited_for_before_another_warp_loads) {
   expect_fault({ReportKind::missing_tcgen05_fence},
                {.op = Op::tcgen05_fence_after, .occurrence = FaultSpec::Occurrence::from_nth, .nth = 1}, grid,
                kernel);
+}
+
+TEST_F(Tcgen05, one_lane_that_arrives_for_its_warp) {
+  const auto kernel = [&] {
+    if (warp_id() == 0) arch::tcgen05_alloc<1>(kSharedBase, 32);
+    init_barriers(kSharedBase + 8, {1});
+    arch::tcgen05_fence_after();
+    const uint32_t base = arch::load_shared<uint32_t>(kSharedBase);
+    uint32_t words[1] = {thread_id()};
+    if (warp_id() == 0) {
+      arch::tcgen05_st_32x32b(words, base);
+      arch::tcgen05_wait_st();
+      arch::tcgen05_ld_32x32b(words, base);
+      arch::tcgen05_wait_ld(words);
+      arch::tcgen05_fence_before();
+      sync_warp(~0u);
+      if (lane_id() == 0) mbarrier_arrive(kSharedBase + 8, 1);
+    } else if (warp_id() == 4) {  // the same lane quarter
+      mbarrier_wait_parity(kSharedBase + 8, 0);
+      arch::tcgen05_fence_after();
+      arch::tcgen05_st_32x32b(words, base);
+      arch::tcgen05_wait_st();
+      arch::tcgen05_fence_before();
+    }
+    sync_threads();
+    if (warp_id() == 0) arch::tcgen05_dealloc<1>(base, 32);
+  };
+  const Grid grid{.threads = 160};
+  expect_clean(grid, kernel);
+  for (const int lane : {0, 31}) {
+    expect_fault({ReportKind::missing_tcgen05_fence}, {.op = Op::tcgen05_fence_before, .thread = lane}, grid,
+                 kernel);
+  }
+  // It knows nothing of the others' waits and fences.
+  expect_fault({ReportKind::overwrite_in_use}, {.op = Op::sync_warp}, grid, kernel);
 }
 
 TEST_F(Tcgen05, C77_a_load_whose_result_nobody_uses_before_the_deallocation) {

@@ -234,7 +234,7 @@ TILEWRIGHT_DEVICE void tcgen05_wait_st() {
 }
 
 /// Orders this thread's earlier accesses to tensor memory before the barrier arrival that follows. PTX
-/// `tcgen05.fence::before_thread_sync`. Any thread.
+/// `tcgen05.fence::before_thread_sync`. Any thread; every lane for its part of what its warp loads or stores.
 TILEWRIGHT_DEVICE void tcgen05_fence_before() {
 #if defined(TILEWRIGHT_EMULATE)
   emulator::tcgen05_fence_before();
