@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ostream>
+#include <string>
 #include <vector>
 
 #include "tests/block_scale/kernel_case.h"
@@ -16,13 +17,15 @@ using Kind = emulator::ReportKind;
 
 // The same race may be found by the one who reads or by the one who writes.
 struct PlantedFault {
-  const char* name;
+  std::string name;
   FaultSpec fault;
   faults::Symptom symptom;
   int64_t k_tiles = 1;
   bool overlap = true;
   bool launch_control = false;
   uint32_t tiles = 0;  // that one cluster must get from launch control for the fault to matter
+  BlockFormat a = BlockFormat::nvfp4, b = BlockFormat::nvfp4;
+  bool all_formats = false;  // planted in the kernels of the other formats too
 };
 
 inline std::ostream& operator<<(std::ostream& out, const PlantedFault& row) { return out << row.name; }
@@ -46,6 +49,12 @@ inline constexpr int64_t kOtherCta = 1 << 24;  // from a cluster address of CTA 
 inline constexpr const char *kLoad = "load", *kMma = "mma", *kEpilogue = "epilogue";
 inline constexpr const char *kReady = "accumulator ready", *kEmpty = "accumulator empty",
                             *kShared = "shared columns";
+
+/// The same row for every pair of formats.
+inline PlantedFault in_all_formats(PlantedFault row) {
+  row.all_formats = true;
+  return row;
+}
 
 /// Of the tiles that cluster launch control hands out.
 std::vector<PlantedFault> faults_of_launch_control();

@@ -9,8 +9,8 @@ std::vector<PlantedFault> faults_of_launch_control() {
   constexpr const char* kAnswer = "next tile";
   constexpr uint32_t kRound = schedule::launch_answer_slots + 1;  // the last one asks into the first slot
   std::vector<PlantedFault> all;
-  const auto add_row = [&](const char* name, FaultSpec fault, faults::Symptom symptom, uint32_t tiles = 0) {
-    all.push_back({name, std::move(fault), std::move(symptom), 1, true, true, tiles});
+  const auto add_row = [&](std::string name, FaultSpec fault, faults::Symptom symptom, uint32_t tiles = 0) {
+    all.push_back({std::move(name), std::move(fault), std::move(symptom), 1, true, true, tiles});
   };
   add_row("clc_load_does_not_wait_for_the_answer", skip(Op::mbarrier_wait, kKnown, kLoad),
           reports(uninitialised_read, read_before_ready).at(kAnswer).by(kLoad));
@@ -19,10 +19,8 @@ std::vector<PlantedFault> faults_of_launch_control() {
   add_row("clc_epilogue_does_not_wait_for_the_answer", skip(Op::mbarrier_wait, kKnown, kEpilogue),
           reports(read_before_ready).at(kAnswer).by(kEpilogue));
   for (const char* role : {kLoad, kMma, kEpilogue}) {
-    add_row(role == kLoad  ? "clc_load_waits_on_the_other_parity"
-            : role == kMma ? "clc_mma_waits_on_the_other_parity"
-                           : "clc_epilogue_waits_on_the_other_parity",
-            flip(kKnown, role), reports(parity_alias, deadlock).at(kKnown, kRead, "empty"));
+    add_row("clc_" + std::string(role) + "_waits_on_the_other_parity", flip(kKnown, role),
+            reports(parity_alias, deadlock).at(kKnown, kRead, "empty"));
   }
   add_row("C80_clc_asks_into_a_slot_that_is_still_read", skip(Op::mbarrier_wait, kRead, kLoad),
           reports(overwrite_in_use, unordered_writes).at(kAnswer).by(kLoad), kRound);
@@ -35,10 +33,8 @@ std::vector<PlantedFault> faults_of_launch_control() {
               .at(kAnswer, kRead, kKnown, kShared));
   add_row("clc_slot_counts_one_reader_more", become(12, skip(Op::mbarrier_init, kRead)), kept);
   for (const char* role : {kLoad, kMma, kEpilogue}) {
-    add_row(role == kLoad  ? "clc_load_keeps_a_slot"
-            : role == kMma ? "clc_mma_keeps_a_slot"
-                           : "clc_epilogue_keeps_a_slot",
-            nth(0, skip(Op::mbarrier_arrive, kRead, role)), kept);
+    add_row("clc_" + std::string(role) + "_keeps_a_slot", nth(0, skip(Op::mbarrier_arrive, kRead, role)),
+            kept);
   }
   const faults::Symptom unanswered = reports(deadlock).at(kKnown, kRead).by(kLoad);
   add_row("clc_answer_in_one_cta_only", mask(become(1, skip(Op::cluster_launch_try_cancel))), unanswered);
@@ -55,8 +51,19 @@ std::vector<PlantedFault> faults_of_launch_control() {
           become(32, skip(Op::mbarrier_arrive_expect_tx, kKnown)), unanswered);
   const faults::Symptom unfenced = reports(missing_proxy_fence).at(kAnswer).by(kLoad);
   add_row("clc_mma_reads_without_a_proxy_fence", skip(Op::fence_proxy_async, "", kMma), unfenced, kRound);
-  add_row("clc_load_reads_without_a_proxy_fence", cta(1, skip(Op::fence_proxy_async, "", kLoad)), unfenced,
+  for (const int rank : {0, 1}) {
+    add_row("clc_load_reads_without_a_proxy_fence_in_cta_" + std::to_string(rank),
+            cta(rank, skip(Op::fence_proxy_async, "", kLoad)), unfenced, kRound);
+  }
+  // After the eight slabs of a tile, each with a fence of its own and two meetings of the warp, and the two
+  // releases of its columns.
+  add_row("clc_epilogue_reads_without_a_proxy_fence", nth(8, skip(Op::fence_proxy_async, "", kEpilogue)),
+          unfenced, kRound);
+  add_row("clc_epilogue_gives_a_slot_back_that_other_lanes_still_read",
+          nth(18, skip(Op::sync_warp, "", kEpilogue)), reports(overwrite_in_use).at(kAnswer).by(kLoad),
           kRound);
+  add_row("clc_no_fence_after_init", nth(2, skip(Op::fence_mbarrier_init)),
+          reports(barrier_init_not_visible).at(kKnown).by(kLoad));
   add_row("C80_clc_mma_stops_a_tile_early", nth(0, skip(Op::cluster_launch_query, "", kMma)),
           reports(deadlock).at(kRead, kKnown, "empty", kReady));
   add_row("clc_load_stops_a_tile_early", nth(0, skip(Op::cluster_launch_query, "", kLoad)),
