@@ -56,6 +56,20 @@ inline PlantedFault in_all_formats(PlantedFault row) {
   return row;
 }
 
+/// Four tiles for one pair, or two with a ring that wraps.
+inline KernelCase case_of(BlockFormat a, BlockFormat b, int64_t k_tiles, bool overlap) {
+  return {.a = a,
+          .b = b,
+          .overlap = overlap,
+          .m = 200,
+          .n = k_tiles <= 1 ? 1000 : 520,
+          .k = k_tiles * kernels::block_scaled_tile_k(a, b)};
+}
+
+/// Of the adversarial schedule: early, late and two mixtures; a fifth of the seeds that TILEWRIGHT_SEEDS asks
+/// for.
+inline const uint64_t kSeeds = faults::seeds_or(4, 0.2);
+
 /// Of the tiles that cluster launch control hands out.
 std::vector<PlantedFault> faults_of_launch_control();
 

@@ -16,10 +16,6 @@ using emulator::LaunchResult;
 using emulator::MachineOptions;
 using enum emulator::ReportKind;
 
-// Of the adversarial schedule: early, late and two mixtures; a fifth of the seeds that TILEWRIGHT_SEEDS asks
-// for.
-const uint64_t kSeeds = faults::seeds_or(4, 0.2);
-
 std::vector<PlantedFault> faults_of_setup() {
   return {
       {"no_allocation_in_the_second_cta", cta(1, skip(Op::tcgen05_alloc)), reports(uninitialised_read)},
@@ -242,16 +238,6 @@ std::vector<PlantedFault> planted_faults() {
   return all;
 }
 
-// Four tiles for one pair, or two with a ring that wraps.
-KernelCase case_of(BlockFormat a, BlockFormat b, int64_t k_tiles, bool overlap) {
-  return {.a = a,
-          .b = b,
-          .overlap = overlap,
-          .m = 200,
-          .n = k_tiles <= 1 ? 1000 : 520,
-          .k = k_tiles * kernels::block_scaled_tile_k(a, b)};
-}
-
 template <class T>
 bool is_one_of(const std::vector<T>& list, const T& value) {
   return std::find(list.begin(), list.end(), value) != list.end();
@@ -286,22 +272,42 @@ INSTANTIATE_TEST_SUITE_P(Planted, BlockScaledFaults, testing::ValuesIn(planted_f
 // ---- wrong plans
 
 struct WrongPlan {
-  const char* name;
+  std::string name;
   wrong_plans::Fault fault;
   std::vector<Kind> kinds;
+  BlockFormat format = BlockFormat::nvfp4;
 };
 
 std::ostream& operator<<(std::ostream& out, const WrongPlan& row) { return out << row.name; }
+
+std::vector<WrongPlan> all_wrong_plans() {
+  using enum wrong_plans::Fault;
+  const std::vector<Kind> raced{read_before_ready, overwrite_in_use};
+  // Two windows that share columns, released before the last subtile load.
+  std::vector<WrongPlan> all{{"C76_released_before_the_last_shared_load", release_too_early, raced}};
+  for (const BlockFormat format : {BlockFormat::nvfp4, BlockFormat::mxfp4, BlockFormat::mxfp8}) {
+    const std::string prefix = std::string(name_of(format)) + "_";
+    all.push_back({prefix + "the_right_plan", none, {}, format});
+    all.push_back({prefix + "drained_in_the_wrong_order", drained_in_wrong_order, raced, format});
+    all.push_back({prefix + "windows_that_share_more_than_is_drained", windows_too_close, raced, format});
+    all.push_back({prefix + "scales_inside_the_live_window",
+                   scales_in_the_window,
+                   {read_before_ready, tensor_memory, overwrite_in_use},
+                   format});
+  }
+  return all;
+}
 
 class WrongPlans : public testing::TestWithParam<WrongPlan> {};
 
 TEST_P(WrongPlans, is_reported) {
   // One K tile: the sharpest test.
   for (const int64_t k_tiles : {1, 3}) {
-    KernelRun run(
-        {.a = BlockFormat::nvfp4, .b = BlockFormat::nvfp4, .m = 200, .n = 1000, .k = 256 * k_tiles});
+    KernelCase c = case_of(GetParam().format, GetParam().format, k_tiles, true);
+    c.n = 1000;
+    KernelRun run(c);
     for (const MachineOptions& options : faults::all_schedules(kSeeds, {.arithmetic = false})) {
-      const LaunchResult result = run.run(options, &wrong_plans::kernel(GetParam().fault));
+      const LaunchResult result = run.run(options, &wrong_plans::kernel(GetParam().fault, GetParam().format));
       const bool caught = !result.reports.empty() && is_one_of(GetParam().kinds, result.reports[0].kind);
       EXPECT_EQ(caught, !GetParam().kinds.empty())
           << faults::name_of(options) << ": "
@@ -310,51 +316,17 @@ TEST_P(WrongPlans, is_reported) {
   }
 }
 
-// Two windows that share columns, released before the last subtile load.
-INSTANTIATE_TEST_SUITE_P(Planted, WrongPlans,
-                         testing::Values(WrongPlan{"the_right_plan", wrong_plans::Fault::none, {}},
-                                         WrongPlan{"C76_released_before_the_last_shared_load",
-                                                   wrong_plans::Fault::release_too_early,
-                                                   {Kind::read_before_ready, Kind::overwrite_in_use}},
-                                         WrongPlan{"drained_in_the_wrong_order",
-                                                   wrong_plans::Fault::drained_in_wrong_order,
-                                                   {Kind::read_before_ready, Kind::overwrite_in_use}},
-                                         WrongPlan{"windows_that_share_more_than_is_drained",
-                                                   wrong_plans::Fault::windows_too_close,
-                                                   {Kind::read_before_ready, Kind::overwrite_in_use}},
-                                         WrongPlan{"scales_inside_the_live_window",
-                                                   wrong_plans::Fault::scales_in_the_window,
-                                                   {Kind::read_before_ready, Kind::tensor_memory,
-                                                    Kind::overwrite_in_use}}),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Planted, WrongPlans, testing::ValuesIn(all_wrong_plans()),
+                         [](const auto& info) { return info.param.name; });
 
 // The instructions execute in order and every column holds scales, so only the results tell.
 TEST(BlockScaledPlans, scales_over_scales_give_wrong_results) {
-  KernelRun run({.a = BlockFormat::nvfp4, .b = BlockFormat::nvfp4, .m = 200, .n = 264, .k = 256});
-  ASSERT_TRUE(run.run({}, &wrong_plans::kernel(wrong_plans::Fault::none)).reports.empty());
+  constexpr BlockFormat kFormat = BlockFormat::nvfp4;
+  KernelRun run({.a = kFormat, .b = kFormat, .m = 200, .n = 264, .k = 256});
+  ASSERT_TRUE(run.run({}, &wrong_plans::kernel(wrong_plans::Fault::none, kFormat)).reports.empty());
   EXPECT_TRUE(run.is_right());
-  ASSERT_TRUE(run.run({}, &wrong_plans::kernel(wrong_plans::Fault::scales_overlap)).reports.empty());
+  ASSERT_TRUE(run.run({}, &wrong_plans::kernel(wrong_plans::Fault::scales_overlap, kFormat)).reports.empty());
   EXPECT_FALSE(run.is_right());
-}
-
-// ---- harmless
-
-TEST(BlockScaledHarmless, without_these_the_kernel_is_still_right) {
-  const std::pair<FaultSpec, const char*> rows[] = {
-      {skip(Op::tcgen05_relinquish), "no other CTA wants tensor memory"},
-      {from(4, skip(Op::mbarrier_wait, "empty", kLoad)),
-       "commits arrive in order, and the epilogue waits for the last one"},
-  };
-  for (const auto& [fault, reason] : rows) {
-    KernelRun run({.a = BlockFormat::nvfp4, .b = BlockFormat::nvfp4, .m = 200, .n = 1000, .k = 256});
-    for (MachineOptions options : faults::all_schedules(kSeeds)) {
-      if (options.seed > 1) continue;
-      options.fault = fault;
-      const LaunchResult result = run.run(options);
-      ASSERT_TRUE(result.reports.empty()) << reason << ": " << result.reports[0].message;
-      ASSERT_TRUE(run.is_right()) << reason;
-    }
-  }
 }
 
 }  // namespace
