@@ -1,6 +1,8 @@
 // Pipelines with BlockScale: every pairing of elements, epilogues of all kinds, tensors of all kinds,
 // mistakes.
 #include "tests/block_scale/pipeline_run.h"
+#include "tests/faults/symptom.h"
+#include "tests/faults/words.h"
 
 namespace tilewright::blas::testing {
 namespace {
@@ -134,6 +136,30 @@ TEST(ScaledEpilogue, may_have_a_state_and_discard_results) {
     EXPECT_EQ(product.d[product.kGuard], 4);
     EXPECT_EQ(product.d[product.kGuard + 1], 4);
   }
+}
+
+TEST(ScaledEpilogue, a_discarded_result_is_waited_for_and_released) {
+  using emulator::Op;
+  using enum emulator::ReportKind;
+  Nvfp4 product(256, 1000, 256);
+  const auto p = product.pipeline();
+  const auto reported = [&](const char* line, const emulator::FaultSpec& fault,
+                            const faults::Symptom& symptom) {
+    faults::expect_reported(fault, symptom, line, faults::all_schedules(2, {.arithmetic = false}),
+                            [&](const MachineOptions& options) -> Expected<LaunchResult> {
+                              return product.run(p, p.make_schedule(),
+                                                 CountTiles{product.d.data() + product.kGuard}, options, 1,
+                                                 512);
+                            });
+  };
+  const auto once = [](uint32_t n, Op op, const char* barrier) {
+    return faults::nth(n, faults::skip(op, barrier, "epilogue"));
+  };
+  reported("wait", once(0, Op::mbarrier_wait, "accumulator ready"), faults::reports(parity_alias, deadlock));
+  reported("release of the shared columns", once(0, Op::mbarrier_arrive, "shared columns"),
+           faults::reports(deadlock));
+  reported("release of the window", once(0, Op::mbarrier_arrive, "accumulator empty"),
+           faults::reports(deadlock));
 }
 
 // ---- tensors
