@@ -65,7 +65,7 @@ std::vector<PlantedFault> faults_of_setup() {
 }
 
 std::vector<PlantedFault> faults_of_loads() {
-  return {
+  std::vector<PlantedFault> all{
       in_all_formats({"stage_refilled_before_it_was_read", from(5, skip(Op::mbarrier_wait, "empty", kLoad)),
                       reports(unordered_writes, over_arrival, overwrite_in_use).at("A", "full").by(kLoad),
                       7}),
@@ -79,9 +79,15 @@ std::vector<PlantedFault> faults_of_loads() {
       {"b_scales_not_loaded", nth(1, skip(Op::tma_load, "B scales")), reports(deadlock).at("full").by(kMma)},
       {"b_scales_to_one_cta_only", mask(become(1, skip(Op::tma_load, "B scales"))),
        reports(deadlock).at("full").by(kMma)},
-      {"the_second_cta_signals_its_own_barrier", second(add(kOtherCta, cta(1, skip(Op::tma_load, "B")))),
-       reports(deadlock).at("full").by(kMma)},
   };
+  for (const std::string operand : {"A", "B", "A scales", "B scales"}) {
+    PlantedFault row{"the_second_cta_signals_its_own_barrier_for_" + operand,
+                     second(add(kOtherCta, cta(1, skip(Op::tma_load, operand.c_str())))),
+                     reports(deadlock).at("full").by(kMma)};
+    std::replace(row.name.begin(), row.name.end(), ' ', '_');
+    all.push_back(std::move(row));
+  }
+  return all;
 }
 
 // Of a stage in both CTAs: 77824 (nvfp4), 71680 (mxfp4), 68608 (mxfp8), 52224 (FP4 beside FP8, which comes
@@ -130,6 +136,9 @@ std::vector<PlantedFault> faults_of_mma() {
        reports(uninitialised_read).at("right accumulator").by(kMma)},
       {"does_not_wait_for_the_window", from(2, skip(Op::mbarrier_wait, kEmpty, kMma)),
        reports(parity_alias).at(kEmpty).by(kMma)},
+      {"waits_for_the_window_on_the_other_parity", flip(kEmpty, kMma), reports(deadlock).at(kReady, "empty")},
+      {"waits_for_the_single_window_on_the_other_parity", flip(kEmpty, kMma),
+       reports(deadlock).at(kReady, "empty"), 1, false},
       {"does_not_wait_for_the_single_window", from(1, skip(Op::mbarrier_wait, kEmpty, kMma)),
        reports(overwrite_in_use, parity_alias, read_before_ready).at("left accumulator", kReady), 1, false},
       in_all_formats({"does_not_wait_for_the_shared_columns", from(1, skip(Op::mbarrier_wait, kShared, kMma)),
@@ -205,6 +214,8 @@ std::vector<PlantedFault> faults_of_epilogue() {
       {"columns_beyond_the_window", add(32, skip(Op::tcgen05_ld, "", kEpilogue)),
        reports(uninitialised_read).at("right accumulator").by(kEpilogue)},
       {"slab_overwritten_while_it_is_stored", skip(Op::bulk_wait, "", kEpilogue),
+       reports(overwrite_in_use).at("D slabs").by(kEpilogue)},
+      {"slab_overwritten_while_one_more_is_stored", add(1, skip(Op::bulk_wait, "", kEpilogue)),
        reports(overwrite_in_use).at("D slabs").by(kEpilogue)},
       {"shared_memory_given_up_while_it_is_stored", nth(32, skip(Op::bulk_wait, "", kEpilogue)),
        reports(exit_with_pending_work).by(kEpilogue)},

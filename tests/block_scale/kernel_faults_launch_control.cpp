@@ -70,6 +70,7 @@ std::vector<PlantedFault> faults_of_launch_control() {
           reports(deadlock).at("full", kReady));
   add_row("clc_known_barrier_not_initialised", skip(Op::mbarrier_init, kKnown),
           reports(barrier_not_initialised).at(kKnown).by(kLoad));
+  add_row("clc_known_barrier_expects_both_ctas", become(2, skip(Op::mbarrier_init, kKnown)), unanswered);
   add_row("clc_read_barrier_not_initialised", skip(Op::mbarrier_init, kRead),
           reports(barrier_not_initialised).at(kRead).by(kLoad));
   return all;
