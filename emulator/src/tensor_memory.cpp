@@ -80,7 +80,7 @@ uint32_t gather_warp_clock(Cluster& cluster, Thread& thread) {
 const char* missing_fence(Cluster& cluster, Thread& thread, const Access& other) {
   if (other.cluster != cluster.id() || other.kind == AccessKind::none) return nullptr;
   constexpr const char *kAfter = "tcgen05.fence::after_thread_sync",
-                       *kBefore = "tcgen05.fence::before_thread_sync";
+                       *kBefore = "tcgen05.fence::before_thread_sync of all its lanes";
   const uint32_t* clock = cluster.clock_of(thread);
   const bool load = other.kind == AccessKind::tensor_load;
   if (!load && other.kind != AccessKind::tensor_store)
