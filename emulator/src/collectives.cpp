@@ -5,6 +5,41 @@
 
 namespace tilewright::emulator {
 
+namespace {
+
+void report_warp_index(const Thread& thread, uint32_t calls, uint32_t others, const char* when) {
+  thread.cluster->report(
+      ReportKind::non_uniform, &thread,
+      text("has called warp_index() ", calls, " times and another lane of its warp ", others, ' ', when,
+           ": on a GPU it is a shuffle of all lanes, which hangs where they have parted"));
+}
+
+/// All lanes that exist meet.
+void check_warp_index(Thread& thread, Op op) {
+  const std::string when = text("when they meet at ", name_of(op));
+  bool reported = false;
+  for_each_lane(thread, thread.warp->lanes, [&](Thread& lane) {
+    if (lane.warp_index_calls != thread.warp_index_calls && !reported) {
+      report_warp_index(lane, lane.warp_index_calls, thread.warp_index_calls, when.c_str());
+      reported = true;
+    }
+    if (reported) lane.warp_index_calls = thread.warp_index_calls;
+  });
+}
+
+}  // namespace
+
+void note_warp_index() {
+  if (current_thread != nullptr) ++current_thread->warp_index_calls;
+}
+
+void check_warp_index_at_exit(const Thread& thread) {
+  Warp& warp = *thread.warp;
+  if (warp.exited_lanes != 0 && warp.warp_index_calls != thread.warp_index_calls)
+    report_warp_index(thread, thread.warp_index_calls, warp.warp_index_calls, "when it exits");
+  warp.warp_index_calls = thread.warp_index_calls;
+}
+
 bool meet_warp(Thread& thread, Op op, uint32_t mask) {
   Cluster& cluster = *thread.cluster;
   Warp& warp = *thread.warp;
@@ -35,6 +70,7 @@ bool meet_warp(Thread& thread, Op op, uint32_t mask) {
   meeting->arrived |= 1u << thread.lane;
   if (meeting->arrived == mask) {
     for_each_lane(thread, mask, [&](const Thread& lane) { cluster.join_times(thread, lane); });
+    if (mask == warp.lanes) check_warp_index(thread, op);
     std::swap(*meeting, warp.meetings.back());
     warp.meetings.pop_back();
     return true;

@@ -16,6 +16,9 @@ void part_warp(Thread& thread, uint32_t mask);
 bool meet_warpgroup(Thread& thread, Op op);
 void part_warpgroup(Thread& thread);
 
+/// Reports a thread that has worked out its warp more or less often than lanes that have exited.
+void check_warp_index_at_exit(const Thread& thread);
+
 /// Checks that all threads of the warpgroup execute the same sequence of aligned operations, without waiting.
 void follow_log(Thread& thread, Op op, uint32_t argument);
 

@@ -1,5 +1,6 @@
 // What a thread must have finished before it exits.
 
+#include "collectives.h"
 #include "tensor_memory.h"
 #include "text.h"
 
@@ -41,6 +42,7 @@ void Cluster::check_exit(Thread& thread) {
     report(ReportKind::non_uniform, &thread,
            text("exits without ", name_of(missed), ", which other threads of its warpgroup have executed"));
   }
+  check_warp_index_at_exit(thread);
   for (const WarpMeeting& meeting : thread.warp->meetings) {
     if ((meeting.mask >> thread.lane & 1) == 0) continue;
     report(ReportKind::non_uniform, &thread,

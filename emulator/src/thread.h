@@ -101,6 +101,7 @@ struct Warp {
   uint32_t exited_lanes = 0;
   uint32_t registers = 0;  // per thread
   std::vector<WarpMeeting> meetings;
+  uint32_t warp_index_calls = 0;  // of a lane that has exited
   // In modelled time: the most of one of its lanes.
   uint64_t instructions = 0, bytes_accessed = 0;
 };
@@ -212,6 +213,7 @@ struct Thread {
   } exchange;
 
   uint64_t accesses = 0;  // since its last machine operation
+  uint32_t warp_index_calls = 0;
   // Modelled time: where the thread is, what it has executed, and stores to its stack that are not
   // counted yet.
   uint64_t time = 0, instructions = 0, bytes_accessed = 0, local_stores = 0;

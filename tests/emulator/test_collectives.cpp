@@ -61,6 +61,26 @@ TEST_F(Collectives, LanesAtDifferentOperationsAreReported) {
   expect_report({ReportKind::non_uniform}, {}, [] { shuffle(0xFF, 0, lane_id() % 8); });
 }
 
+TEST_F(Collectives, WarpIndexOfSomeLanesIsReported) {
+  expect_clean({}, [] {
+    note_warp_index();
+    sync_warp(kAll);
+    if (warp_id() == 1) note_warp_index();  // whole warps may part
+    sync_warp(kAll);
+    note_warp_index();
+  });
+  const Report met = expect_report({ReportKind::non_uniform}, {}, [] {
+    if (lane_id() == 0) note_warp_index();
+    sync_warp(kAll);
+  });
+  EXPECT_NE(met.message.find("warp_index()"), std::string::npos) << met.message;
+  EXPECT_NE(met.message.find("sync_warp"), std::string::npos) << met.message;
+  const Report exited = expect_report({ReportKind::non_uniform}, {}, [] {
+    if (lane_id() == 0) note_warp_index();
+  });
+  EXPECT_NE(exited.message.find("when it exits"), std::string::npos) << exited.message;
+}
+
 TEST_F(Collectives, BlockBarrierOrdersTheBlock) {
   auto kernel = [] {
     const uint32_t value = thread_id();

@@ -106,6 +106,7 @@ TILEWRIGHT_DEVICE uint32_t lane_index() {
 TILEWRIGHT_DEVICE uint32_t warp_index() {
   const uint32_t warp = linear_thread_index() / warp_size;
 #if defined(TILEWRIGHT_EMULATE)
+  emulator::note_warp_index();
   return warp;
 #else
   return __shfl_sync(0xFFFFFFFFu, warp, 0);

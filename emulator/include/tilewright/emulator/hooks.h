@@ -44,6 +44,8 @@ Index3 block_dim();
 Index3 grid_dim();
 Index3 cluster_dim();
 uint32_t cluster_rank();
+/// The calling thread works out its warp, which a GPU does with a shuffle of all lanes.
+void note_warp_index();
 
 // ---- names for reports; no effect on results
 void name_role(const char* role);
