@@ -181,8 +181,9 @@ std::vector<PlantedFault> faults_of_epilogue() {
        reports(missing_tcgen05_fence).at(kShared).by(kEpilogue)},
       {"announces_zeros_before_the_result_is_ready", nth(0, skip(Op::mbarrier_wait, kReady, kEpilogue)),
        reports(parity_alias).at(kReady).by(kEpilogue), 0},
-      in_all_formats({"loads_not_waited_for", nth(1, skip(Op::tcgen05_wait_ld, "", kEpilogue)),
-                      reports(accumulator_in_flight).by(kEpilogue)}),
+      // By who reads the registers, or (where such reads are not seen) by the next tile's MMA.
+      in_all_formats({"loads_not_waited_for", skip(Op::tcgen05_wait_ld, "", kEpilogue),
+                      reports(accumulator_in_flight, overwrite_in_use).at("", kShared, "left accumulator")}),
       in_all_formats({"shared_columns_released_without_a_fence",
                       nth(0, skip(Op::tcgen05_fence_before, "", kEpilogue)), unfenced.at(kShared)}),
       in_all_formats({"single_window_released_without_a_fence",
