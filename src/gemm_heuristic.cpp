@@ -91,7 +91,8 @@ int64_t even_clusters(int64_t resident, int64_t total, int64_t row_bytes) {
   constexpr int64_t kLeastRowBytes = 4096;
   const int64_t most = std::min(resident, total);
   if (most == 0 || row_bytes < kLeastRowBytes) return most;
-  return ceil_div(total, ceil_div(total, most));
+  const int64_t rounds = ceil_div(total, most), even = total / rounds;
+  return total % rounds == 0 && 16 * even >= 15 * most ? even : most;
 }
 
 int choose_candidate(std::span<const TileCandidate> candidates, const TileChoice& tile,

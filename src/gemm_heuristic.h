@@ -57,10 +57,10 @@ Cluster choose_tensor_cluster(const TilingQuery& query, const TileChoice& tile, 
 /// Of the other types: strips of 2048 columns: their slab of B stays in L2 while A streams by (measured).
 RasterChoice choose_tensor_raster(const TileChoice& tile, const Cluster& cluster);
 
-/// How many of `resident` clusters work on `total` tiles of clusters: as few as need no more rounds. Each
-/// round is then a whole block of tiles, whose operands meet in L2. (H200, wgmma, 128 CTAs instead of 132:
-/// rows of K of 4096 bytes and more are 0.2 to 1.4 % quicker; shorter ones gain nothing, and pairs at 1536
-/// lose 3 %.)
+/// How many of `resident` clusters work on `total` tiles of clusters: a few less if with them all rounds are
+/// full, and as many. Each round is then a whole block of tiles, whose operands meet in L2. (H200, wgmma, 128
+/// CTAs instead of 132: rows of K of 4096 bytes and more are 0 to 1.4 % quicker; shorter ones gain nothing,
+/// and pairs at 1536 lose 3 %.)
 int64_t even_clusters(int64_t resident, int64_t total, int64_t row_bytes);
 
 /// A tile that a kernel is built for, with its cluster.

@@ -73,13 +73,15 @@ TEST(Heuristic, makes_strips_of_2048_rows_or_of_4096_that_stay_in_l2) {
   EXPECT_EQ(strip(4097, {128, 256, true}, {1, 1}), 16);
 }
 
-TEST(Heuristic, as_many_clusters_as_need_no_more_rounds) {
+TEST(Heuristic, leaves_a_few_clusters_out_where_the_rounds_of_the_others_are_full) {
   constexpr int64_t kLong = 4096;
   EXPECT_EQ(even_clusters(132, 2048, kLong), 128);  // 16 rounds
   EXPECT_EQ(even_clusters(66, 1024, kLong), 64);
-  EXPECT_EQ(even_clusters(132, 8192, kLong), 131);  // 63 rounds, which 130 do not make
+  EXPECT_EQ(even_clusters(132, 124 * 3, kLong), 124);
+  EXPECT_EQ(even_clusters(132, 123 * 3, kLong), 132);  // too many idle
+  EXPECT_EQ(even_clusters(132, 8192, kLong), 132);     // 63 rounds, which do not divide
   EXPECT_EQ(even_clusters(132, 132, kLong), 132);
-  EXPECT_EQ(even_clusters(132, 133, kLong), 67);
+  EXPECT_EQ(even_clusters(132, 134, kLong), 132);
   EXPECT_EQ(even_clusters(132, 100, kLong), 100);
   EXPECT_EQ(even_clusters(132, 0, kLong), 0);
   EXPECT_EQ(even_clusters(132, 2048, kLong - 1), 132);  // short rows: all

@@ -22,7 +22,7 @@ std::string can_plan(const Problem& p) {
   return plan ? "" : plan.error().rule;
 }
 
-TEST(Plan, launches_once_with_as_many_resident_ctas_as_need_no_more_rounds) {
+TEST(Plan, launches_once_with_resident_ctas_whose_rounds_are_full) {
   Problem p = small_problem();
   p.m = p.n = p.k = 8192;
   const Plan plan = planned(p);

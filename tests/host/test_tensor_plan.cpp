@@ -277,7 +277,7 @@ TEST(TensorPlan, options_are_taken_or_refused) {
   EXPECT_EQ(plan.info().cluster, (Shape2{2, 1}));
   EXPECT_EQ(plan.info().raster, schedule::Raster::along_n);
   EXPECT_EQ(plan.info().swizzle, 3);
-  EXPECT_EQ(plan.info().grid_ctas, 48);  // eleven rounds, as with 50
+  EXPECT_EQ(plan.info().grid_ctas, 50);
   EXPECT_EQ(run(plan).arguments.tiles.cluster_m, 2u);
   Options stages;
   stages.stages = 4;
