@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What scripts/gpu-suite makes of the programs it runs, with programs that only act: REFUSES, FAILS, FAILING_TESTS and
-# SKIPPED_TESTS are patterns of the command lines, or names of the tests, that do so.
+# SKIPPED_TESTS are patterns of the command lines, or names of the tests, that do so. RULE is what refuses; empty: it is an
+# error of usage.
 # usage: gpu_suite_test.sh SCRIPT
 set -u
 script=$1
@@ -14,8 +15,9 @@ cat >"$bin/tilewright" <<'END'
 line="$*"
 if [[ $line =~ ${FAILS:-^$} ]]; then echo "it failed" >&2; exit 1; fi
 if [[ $line =~ ${REFUSES:-^$} ]]; then
-  [[ $line == *--json* ]] && echo '{"error": {"rule": "device.gpu"}, "pass": false}'
-  echo "why it is refused" >&2
+  rule=${RULE-device.gpu}
+  [[ $line == *--json* ]] && echo "{\"error\": {\"rule\": \"$rule\"}, \"pass\": false}"
+  echo "tilewright: why it is refused, [1, 2]${rule:+ [$rule]}" >&2
   exit 2
 fi
 while [ $# -gt 0 ]; do
@@ -66,7 +68,7 @@ hopper='--overlap both'
 blackwell='^bench --commit [^ ]* --out [^ ]* --rounds|(dtype|bench.*dtype) (e4m3|e5m2|bf16|f16|tf32|s8|f64) '
 table='ran gemm --device gpu --dtype nvfp4 --overlap both --scheduler static --skip_ref_check'
 
-suite 0 REFUSES="$hopper"
+suite 0 REFUSES="$hopper" RULE=option.overlap
 never_says FAILED
 never_says "$table"
 never_says "refused: tilewright"
@@ -85,6 +87,29 @@ says "refused: tilewright gemm --json --device gpu --dtype e4m3"
 never_says "refused: tilewright gemm --json --device gpu --dtype f32"
 reports '"e4m3": {"error": {"rule": "device.gpu"}, "pass": false}'
 reports '"clc_checked": {"pass": true}'
+
+suite 0 REFUSES='mxfp4.*--skip' RULE=block_scaled.device
+says "refused by block_scaled.device"
+# Other rules, and errors of usage, on the machine that has kernels for them.
+for command in 'bench .*--rounds' 'bench .*nvfp4' 'gemm .*e4m3' 'mxfp4.*--init' 'clc.*--skip'; do
+  for rule in block_scaled.options option.overlap ''; do
+    suite 1 REFUSES="$command" RULE="$rule"
+    says "FAILED: tilewright"
+    says "(exit status 2${rule:+, $rule})"
+    never_says "refused: tilewright"
+  done
+done
+# Asked whether there is tensor memory.
+probe='mxfp8 --M 256.*--overlap both'
+suite 0 REFUSES="$probe"
+never_says "$table"
+for rule in block_scaled.multiprocessors option.dtype ''; do
+  suite 1 REFUSES="$probe" RULE="$rule"
+  says "FAILED: tilewright gemm --json --device gpu --dtype mxfp8 --M 256"
+  says "$table"
+done
+suite 1 FAILS="$probe"
+says "FAILED: tilewright gemm --json --device gpu --dtype mxfp8 --M 256"
 
 suite 0 EXAMPLE=77
 suite 1 EXAMPLE=1
