@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "tests/block_scale/block_scaled_cases.h"
-#include "tests/gpu/gpu_machine.h"
+#include "tests/gpu/gpu_test.h"
 #include "tests/kernels/emulated_machine.h"
 
 namespace tilewright::testing {
@@ -24,10 +24,7 @@ Problem smallest_problem() {
 
 class BlockScaledGpu : public ::testing::Test {
  protected:
-  void SetUp() override {
-    if (const Status missing = gpu_available(smallest_problem(), Chip::sm_100a))
-      GTEST_SKIP() << missing->message;
-  }
+  void SetUp() override { require_gpu({Chip::sm_100a}, smallest_problem()); }
   GpuMachine machine{size_t{512} << 20};
 };
 
@@ -60,11 +57,13 @@ TEST_F(BlockScaledGpu, bits_beside_those_of_the_emulated_machine) {
     const ProblemResult here = run_block_scaled_case(c, emulated, false);
     const ProblemResult there = run_block_scaled_case(c, machine, false);
     EXPECT_EQ(here.failure + there.failure, "");
+    EXPECT_EQ(here.d.size(), there.d.size()) << c.name;
     if (here.d.empty() || here.d.size() != there.d.size()) continue;
     ++compared;
     equal += here.d == there.d;
     print_differences(c, here, there);
   }
+  EXPECT_GT(compared, 0u);
   std::printf("bits of both machines: %zu of %zu problems equal\n", equal, compared);
 }
 

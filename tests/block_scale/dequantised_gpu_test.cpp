@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "tests/block_scale/dequantised_case.h"
-#include "tests/gpu/gpu_machine.h"
+#include "tests/gpu/gpu_test.h"
 #include "tests/kernels/emulated_machine.h"
 
 namespace tilewright::testing {
@@ -13,11 +13,8 @@ namespace {
 
 constexpr BlockFormat kFormats[] = {BlockFormat::mxfp8, BlockFormat::mxfp4, BlockFormat::nvfp4};
 
-class DequantisedGpu : public ::testing::Test {
+class DequantisedGpu : public GpuTest {
  protected:
-  void SetUp() override {
-    if (const Status missing = gpu_available()) GTEST_SKIP() << missing->message;
-  }
   GpuMachine machine;
 };
 

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "src/device_info.h"
+
 namespace tilewright::testing {
 namespace {
 
@@ -60,11 +62,13 @@ Status GpuMachine::launch(const std::function<Status(void* stream)>& on_stream) 
 
 Status GpuMachine::synchronize() { return cuda_status(cudaStreamSynchronize(stream_)); }
 
-Status gpu_available(const Problem& problem, Chip chip) {
-  Options options;
-  options.device = Device::gpu;
-  options.chip = chip;
-  return can_run(problem, options);
+Status gpu_is(Chip chip) {
+  const Expected<GpuLimits> gpu = current_gpu();
+  if (!gpu) return gpu.error();
+  const int wanted = chip == Chip::sm_100a ? 100 : 90, found = 10 * gpu->major + gpu->minor;
+  if (found == wanted) return {};
+  return Error{ErrorCode::no_device, "device.gpu",
+               "the GPU is an sm_" + std::to_string(found) + "; this is for sm_" + std::to_string(wanted)};
 }
 
 }  // namespace tilewright::testing

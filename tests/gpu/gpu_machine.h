@@ -40,7 +40,7 @@ class GpuMachine : public TestMachine {
   int live_ = 0;  // operands in the arena; it is empty again when there are none
 };
 
-/// Whether there is a GPU, of that chip, that runs such a problem, and if not, why.
-Status gpu_available(const Problem& problem = {.m = 64, .n = 64, .k = 64}, Chip chip = Chip::automatic);
+/// Whether the current GPU is that chip (not automatic), and if not, what is there.
+Status gpu_is(Chip chip);
 
 }  // namespace tilewright::testing

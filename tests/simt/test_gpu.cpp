@@ -14,9 +14,7 @@ namespace {
 class SimtGpu : public ::testing::Test {
  protected:
   void SetUp() override {
-    const Problem p = simt_case("probe", 64, 64, 64).problem;
-    if (!gpu_available(p, Chip::sm_100a)) return;
-    if (const Status missing = gpu_available(p, Chip::sm_90a)) GTEST_SKIP() << missing->message;
+    require_gpu({Chip::sm_100a, Chip::sm_90a}, simt_case("probe", 64, 64, 64).problem);
   }
 };
 
