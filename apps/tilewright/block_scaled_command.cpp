@@ -47,33 +47,35 @@ Error bad(const char* option, const std::string& message) {
 // Of operands on either machine.
 constexpr int kBaseAlignment = 128;
 
-// A problem of the same types that every chip with such kernels can run.
-Problem probe_of(Problem problem) {
-  problem.m = problem.n = problem.k = 256;
-  problem.a.alignment = problem.b.alignment = kBaseAlignment;
-  return problem;
+// Plans some product of these formats: what a machine and its chip have, whatever else is asked for.
+Expected<Plan> probe(const Problem& problem, Device device, Chip chip) {
+  const auto operand = [](const Operand& of, Layout layout) {
+    return Operand{.type = of.type, .layout = layout, .alignment = kBaseAlignment, .block = of.block};
+  };
+  Problem any{.m = 256, .n = 256, .k = 256};
+  any.a = operand(problem.a, Layout::row_major);
+  any.b = operand(problem.b, Layout::column_major);
+  return plan(any, {.device = device, .chip = chip});
 }
 
-// PlanInfo::path of such problems; empty when none can run.
-std::string path_of(const Problem& problem, const Options& options) {
-  const Expected<Plan> probe = plan(probe_of(problem), options);
-  return probe ? probe->info().path : "";
+// PlanInfo::path of such products; empty when there are none.
+std::string path_of(const Problem& problem, Device device, Chip chip) {
+  const Expected<Plan> planned = probe(problem, device, chip);
+  return planned ? planned->info().path : "";
 }
 
 // The current GPU if it can run these kernels.
 Device resolve(const Options& options, const Problem& problem) {
   if (options.device != Device::automatic) return options.device;
-  Options on_gpu = options;
-  on_gpu.device = Device::gpu;
-  const Status refused = can_run(probe_of(problem), on_gpu);
-  return refused && refused->code == ErrorCode::no_device ? Device::emulator : Device::gpu;
+  const Expected<Plan> planned = probe(problem, Device::gpu, options.chip);
+  return !planned && planned.error().code == ErrorCode::no_device ? Device::emulator : Device::gpu;
 }
 
 // Accumulators overlap in tensor memory; where there is none, nothing may be asked of them.
-Status check_overlap_given(const ProblemArguments& arguments, const Problem& problem,
-                           const Options& options) {
+Status check_overlap_given(const ProblemArguments& arguments, const Problem& problem, Device device,
+                           Chip chip) {
   if (!arguments.given("--overlap")) return {};
-  const std::string path = path_of(problem, options);
+  const std::string path = path_of(problem, device, chip);
   if (path.empty() || path == "tcgen05") return {};
   return bad("overlap",
              "'" + arguments.overlap +
@@ -107,7 +109,7 @@ Expected<Request> resolve_request(const ProblemArguments& arguments, const Block
   const Expected<std::vector<bool>> overlaps = arguments.overlaps();
   if (!overlaps) return overlaps.error();
   request.overlaps = *overlaps;
-  if (Status s = check_overlap_given(arguments, *problem, request.options)) return *s;
+  if (Status s = check_overlap_given(arguments, *problem, request.options.device, options->chip)) return *s;
   if (Status s = check_overlaps(request, asked)) return *s;
   // What the operands' size is when nothing says it.
   request.ks = arguments.k_values();
@@ -339,10 +341,12 @@ int explain_block_scaled(const ProblemArguments& arguments) {
   if (!options) return refuse(options.error(), false);
   const Expected<std::vector<bool>> overlaps = arguments.overlaps();
   if (!overlaps) return refuse(overlaps.error(), false);
-  if (Status s = check_overlap_given(arguments, *problem, *options)) return refuse(*s, false);
-  if (path_of(*problem, *options) == "tcgen05") {
+  // Of the chip that is named, else of the one that has tensor memory: whatever GPU is here.
+  if (Status s = check_overlap_given(arguments, *problem, Device::emulator, options->chip))
+    return refuse(*s, false);
+  if (path_of(*problem, Device::emulator, options->chip) == "tcgen05") {
     for (const bool overlap : *overlaps)
-      fmt::print("{}\n",
+      fmt::print("on sm_100a: {}\n",
                  draw_tmem(kernels::block_scaled_tmem_shape(*problem->a.block, *problem->b.block, overlap)));
   }
   if (!arguments.extents_given()) {

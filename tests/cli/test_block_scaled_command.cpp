@@ -209,12 +209,25 @@ TEST(BlockScaledCommand, sm_90a_dequantises_and_is_checked) {
   const Output overlap = run_program("explain --device emulator --arch sm_90a --dtype nvfp4 --overlap off");
   EXPECT_EQ(overlap.exit_code, 2);
   EXPECT_NE(overlap.err.find("[option.overlap]"), std::string::npos) << overlap.err;
+  for (const char* command : {"explain", "gemm"}) {
+    const Output other = run_program(std::string(command) + " --device emulator --arch sm_90a --dtype nvfp4" +
+                                     " --overlap off --scheduler clc --sms 70000");
+    EXPECT_EQ(other.exit_code, 2);
+    EXPECT_NE(other.err.find("[option.overlap]"), std::string::npos) << other.err;
+  }
 }
 
 TEST(BlockScaledCommand, explain_draws_tensor_memory_and_lists_the_rules) {
   const Output o = run_program("explain --dtype nvfp4");
   ASSERT_EQ(o.exit_code, 0);
+  EXPECT_NE(o.out.find("on sm_100a"), std::string::npos) << o.out;
   EXPECT_NE(o.out.find("208..463 (256)"), std::string::npos) << o.out;
+  // Whatever else cannot be.
+  for (const char* with : {"", " --arch sm_100a", " --device gpu"})
+    for (const char* other : {"--sms 1", "--tile_shape_mn 128,128", "--d_layout column", "--splits 2"}) {
+      const Output drawn = run_program(std::string("explain --dtype nvfp4 ") + other + with);
+      EXPECT_NE(drawn.out.find("208..463 (256)"), std::string::npos) << other << with << drawn.err;
+    }
   EXPECT_NE(o.out.find("464..479 (16)"), std::string::npos);
   EXPECT_NE(o.out.find("480..511 (32)"), std::string::npos);
   EXPECT_NE(o.out.find("block_scaled.k_multiple"), std::string::npos);
