@@ -6,7 +6,7 @@
 
 namespace tilewright {
 
-/// The source's type, and a scale of the tensor for a format that has none.
+/// The source's type and strides, and a scale of the tensor for a format that has none.
 Status check_quantise(const QuantiseSource& source, BlockFormat format, bool tensor_scale);
 
 }  // namespace tilewright

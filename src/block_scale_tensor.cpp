@@ -71,6 +71,17 @@ Status check_quantise(const QuantiseSource& source, BlockFormat format, bool ten
     return Error{ErrorCode::invalid_argument, "quantise.tensor_scale",
                  std::string(name_of(format)) + " has no scale of the tensor; only nvfp4 has"};
   }
+  if (source.rows > 1 && source.row_stride < std::max<int64_t>(source.k, 0)) {
+    return Error{ErrorCode::invalid_argument, "quantise.stride",
+                 "rows of " + std::to_string(source.k) + " elements are " +
+                     std::to_string(source.row_stride) + " apart; the least is " +
+                     std::to_string(std::max<int64_t>(source.k, 0))};
+  }
+  if (source.batches > 1 && source.batch_stride < 0) {
+    return Error{ErrorCode::invalid_argument, "quantise.stride",
+                 "batches are " + std::to_string(source.batch_stride) +
+                     " elements apart; the least is 0, one matrix for all"};
+  }
   return std::nullopt;
 }
 

@@ -59,9 +59,11 @@ Status check_scales(const QuantiseSource& source, BlockFormat format, const Writ
     return invalid("quantise.scale_type", std::string("scales of ") + scale_name(scales) + "; those of " +
                                               name_of(format) + " are " + name_of(scale_type(format)));
   const ScaleShape shape = std::visit([](const auto& s) { return s.shape(); }, scales);
-  const int64_t least = ceil_div(source.k, scale_vector(format));
-  if (source.k >= 0 && shape.rows == source.rows && shape.batches == source.batches && shape.columns >= least)
+  const int64_t vector = scale_vector(format);
+  if (source.k >= 0 && source.k <= shape.columns * vector && shape.rows == source.rows &&
+      shape.batches == source.batches)
     return {};
+  const int64_t least = source.k / vector + (source.k % vector > 0);  // of any K: the sum in ceil_div wraps
   return invalid("quantise.scale_shape",
                  "scales of " + text(shape.batches) + " batches, " + text(shape.rows) + " rows, " +
                      text(shape.columns) + " columns for " + text(source.batches) + " batches of " +

@@ -8,15 +8,19 @@
 
 namespace tilewright::kernels {
 
-/// Null where a machine is not built in. Each takes any number of blocks.
+/// Launches, with any number of blocks; null where a machine is not built in. Errors: those of the launch.
 struct QuantiseKernels {
   int block_threads = 0;
-  /// `source`: f32, f16 or bf16.
+  /// Elements, and scales in packed layout. `source`: f32, f16 or bf16.
   Status (*quantise)(const QuantiseKernelParams&, BlockFormat, DType source, const Launch&) = nullptr;
+  /// Scales from linear to packed layout, padding filled.
   Status (*pack)(const ScalePackingParams&, const Launch&) = nullptr;
+  /// Scales from packed to linear layout.
   Status (*unpack)(const ScalePackingParams&, const Launch&) = nullptr;
 };
+/// Those of the emulated machine.
 QuantiseKernels quantise_kernels_emulated();
+/// Those of the GPU, of every chip that the build has.
 QuantiseKernels quantise_kernels_gpu();
 
 }  // namespace tilewright::kernels

@@ -32,15 +32,18 @@ struct QuantiseLaunch {
   /// nvfp4: what elements are multiples of besides their blocks' scales (tensor_scale_for). Read by the
   /// kernel. Null: 1. A product's factor of it is Problem::scale_a or scale_b.
   const float* tensor_scale = nullptr;
+  /// Automatic: the current GPU where there is one, whatever its chip; one that has no such kernels is
+  /// refused (launch.kernel_image). A plan takes that GPU only if it can run the product: for a plan's
+  /// operands, give its PlanInfo::device.
   Device device = Device::automatic;
   void* stream = nullptr;  // as Plan::run has it
 };
 
 /// Quantises f32, f16 or bf16 matrices by the rule of numeric/block_format.h: the bits of quantise(). One
 /// kernel on the stream, no allocation, no synchronisation; nothing when there are no scales. Errors, before
-/// anything is launched: a source type that cannot be; a tensor scale for e8m0 scales; scales of another
-/// type, rows or batches than the matrices', or too few for K; a pointer that is null or less aligned than it
-/// must be; the launch's own.
+/// anything is launched: a source type or strides that cannot be; a tensor scale for e8m0 scales; scales of
+/// another type, rows or batches than the matrices', or too few for K; a pointer that is null or less aligned
+/// than it must be; the launch's own.
 Status quantise_on_device(const QuantiseSource& source, BlockFormat format, const QuantisedMatrices& to,
                           const QuantiseLaunch& how = {});
 
@@ -62,8 +65,9 @@ Status convert_scales(const From& from, const To& to, Device device, void* strea
 
 }  // namespace detail
 
-/// Linear to packed, with scales of 1 in the padding, on a stream as quantise_on_device. Errors: different
-/// shapes; a pointer that is null, or packed scales that are not at a multiple of 16; the launch's own.
+/// Linear to packed, with scales of 1 in the padding, on a stream and a device as quantise_on_device. Errors:
+/// different shapes; a pointer that is null, or packed scales that are not at a multiple of 16; the launch's
+/// own.
 template <class T>
 Status pack_scales_on_device(LinearScales<const T> from, PackedScales<T> to, void* stream = nullptr,
                              Device device = Device::automatic) {

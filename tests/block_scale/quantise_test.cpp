@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <vector>
 
 #include "tests/block_scale/quantise_cases.h"
@@ -41,7 +42,8 @@ struct Call {
   }
 
   std::string refused() const {
-    return quantise_on_device({source.data(), type, 4, k, 1, 64, 0}, format, matrices, how)
+    return quantise_on_device({source.data(), type, 4, k, batches, row_stride, batch_stride}, format,
+                              matrices, how)
         .value_or(Error{})
         .rule;
   }
@@ -55,7 +57,7 @@ struct Call {
   std::vector<float> source;
   std::vector<uint8_t> elements, scale_bytes;
   DType type = DType::f32;
-  int64_t k = 64;
+  int64_t k = 64, batches = 1, row_stride = 64, batch_stride = 0;
   BlockFormat format = BlockFormat::mxfp8;
   QuantisedMatrices matrices;
   QuantiseLaunch how{.device = Device::emulator};
@@ -76,6 +78,12 @@ TEST(QuantiseOnDeviceRules, name_what_is_wrong) {
   EXPECT_EQ(rule([](Call& c) { c.set_scales<e8m0>({4, 1, 1}); }), "quantise.scale_shape");
   EXPECT_EQ(rule([](Call& c) { c.set_scales<e8m0>({4, 4, 2}); }), "quantise.scale_shape");
   EXPECT_EQ(rule([](Call& c) { c.k = -1; }), "quantise.scale_shape");
+  for (const int64_t k : {int64_t{129}, std::numeric_limits<int64_t>::max()})
+    EXPECT_EQ(rule([k](Call& c) { c.k = c.row_stride = k; }), "quantise.scale_shape") << k;
+  for (const int64_t stride : {63, 0, -64})
+    EXPECT_EQ(rule([stride](Call& c) { c.row_stride = stride; }), "quantise.stride") << stride;
+  EXPECT_EQ(rule([](Call& c) { c.batches = 2, c.batch_stride = -1; }), "quantise.stride");
+  EXPECT_EQ(rule([](Call& c) { c.batches = 2; }), "quantise.scale_shape");
   EXPECT_EQ(rule([](Call& c) { c.set_scales<e8m0>({4, 4, 1}, 8); }), "quantise.alignment");
   EXPECT_EQ(rule([](Call& c) { c.matrices.elements += 8; }), "quantise.alignment");
   EXPECT_EQ(rule([](Call& c) { c.matrices.elements = nullptr; }), "quantise.null");

@@ -51,7 +51,7 @@ Expected<BlockScaledTensor> make_block_scaled(BlockFormat format, int64_t rows, 
                                               int64_t k_multiple = block_scaled_k_multiple);
 
 /// Matrices to quantise: element (batch, i, j) is number batch * batch_stride + i * row_stride + j of the
-/// array at `data`, of type f32, f16 or bf16.
+/// array at `data`, of type f32, f16 or bf16. Rows do not overlap; batches may.
 struct QuantiseSource {
   const void* data = nullptr;
   DType type = DType::f32;
@@ -65,7 +65,8 @@ struct QuantiseOptions {
   int threads = 0;                               // 0: one for each core
 };
 
-/// Errors: a source type or an extent that cannot be; a tensor scale for e8m0 scales; an illegal k_multiple.
+/// Errors: a source type, a stride or an extent that cannot be; a tensor scale for e8m0 scales; an illegal
+/// k_multiple.
 Expected<BlockScaledTensor> quantise(const QuantiseSource& source, BlockFormat format,
                                      const QuantiseOptions& options = {});
 
