@@ -32,8 +32,7 @@ std::vector<Harmless> harmless_faults() {
   const auto init_fence = [](uint32_t n) { return nth(n, skip(Op::fence_mbarrier_init)); };
   const char* const released_later =
       "who overwrites the window waits also for the columns that it shares with the next tile, and the same "
-      "lanes "
-      "fence and meet once more before they release those";
+      "lanes fence and meet once more before they release those";
   const char* const ordered =
       "the cluster barrier orders the lanes; the line is for the convergence that it asks for";
   const char* const synchronous = "no asynchronous operation follows: tcgen05.dealloc is synchronous";
