@@ -28,7 +28,8 @@ struct BlockScaledOperands {
 
   /// From a seed. Errors: extents that no memory holds.
   static Expected<BlockScaledOperands> make(const Problem& problem, BlockInit init, uint64_t seed);
-  /// Judges every element of D, which a plan computed.
+  /// Compares every element of D, which a plan computed, with FP64 of the dequantised operands, within the
+  /// bound of the plan's path; besides within a tolerance, if there is one. Errors: those of the reference.
   Expected<BlockScaledVerdict> judge(const PlanInfo& plan, const std::optional<Tolerance>& tolerance) const;
 
   /// The scales at some address of the machine's memory.

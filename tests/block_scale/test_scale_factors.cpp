@@ -32,6 +32,7 @@ static_assert(!passes_for<PackedScales<e8m0>, e8m0*>);
 static_assert(passes_for<PackedScales<const e8m0>, PackedScales<e8m0>>);
 static_assert(!passes_for<PackedBlockScales, LinearScales<const e8m0>>);
 static_assert(!passes_for<PackedScaleCodes<const uint8_t>, const uint8_t*>);
+static_assert(!passes_for<PackedScaleCodes<const uint8_t>, LinearScales<const e8m0>>);
 static_assert(!passes_for<PackedScaleCodes<uint8_t>, PackedScales<const e8m0>>);
 static_assert(passes_for<PackedScaleCodes<const uint8_t>, PackedScales<e4m3>>);
 

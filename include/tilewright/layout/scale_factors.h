@@ -163,8 +163,8 @@ using LinearScales = ScaleFactors<T, ScaleLayout::linear>;
 template <class T>
 using PackedScales = ScaleFactors<T, ScaleLayout::packed>;
 
-/// The codes of packed scales, in the parameters of a kernel that is told their type besides. Byte: uint8_t
-/// or const uint8_t.
+/// The codes of packed scales, in the parameters of a kernel that is told their type besides: a pointer to
+/// someone else's memory, as ScaleFactors is. Byte: uint8_t or const uint8_t.
 template <class Byte>
 class PackedScaleCodes {
   static_assert(std::is_same_v<std::remove_const_t<Byte>, uint8_t>);
@@ -172,13 +172,15 @@ class PackedScaleCodes {
  public:
   /// No scales.
   PackedScaleCodes() = default;
-  template <class T, ScaleLayout kLayout>
-  requires(std::is_const_v<Byte> || !std::is_const_v<T>)
-      PackedScaleCodes(const ScaleFactors<T, kLayout>& scales)
-      : data_(reinterpret_cast<Byte*>(scales.data())) {
-    static_assert(kLayout == ScaleLayout::packed, "kernels take packed scales: pack_scales");
-  }
+  /// The codes of `scales`, which must outlive this one's use: memory of the machine that runs the kernel.
+  template <class T>
+  requires(std::is_const_v<Byte> || !std::is_const_v<T>) PackedScaleCodes(const PackedScales<T>& scales)
+      : data_(reinterpret_cast<Byte*>(scales.data())) {}
+  // Compilers print this line where one is used.
+  template <class T>
+  PackedScaleCodes(const LinearScales<T>&) = delete;  // kernels take packed scales: pack_scales
 
+  /// The first code; null when there are none.
   TILEWRIGHT_HOST_DEVICE Byte* data() const { return data_; }
 
  private:
