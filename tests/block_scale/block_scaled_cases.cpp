@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdio>
 #include <limits>
 
 #include "src/block_scale_gemm.h"
@@ -15,7 +14,6 @@ namespace {
 
 using schedule::TileScheduler;
 
-constexpr std::array<DType, 3> kOutputs{DType::f16, DType::bf16, DType::f32};
 constexpr std::array<TileScheduler, 2> kSchedulers{TileScheduler::static_persistent,
                                                    TileScheduler::cluster_launch_control};
 
@@ -25,8 +23,6 @@ struct Kind {
   bool overlap;
 
   int64_t tile_k() const { return kernels::block_scaled_tile_k(a, b); }
-  /// The finest K that the kernel takes.
-  int64_t finest_k() const { return !is_fp4(b) ? 32 : is_fp4(a) ? 64 : 128; }
 };
 
 ProblemCase case_of(const Kind& kind, const char* what) {
@@ -61,7 +57,7 @@ void add_shapes(const Kind& kind, std::vector<ProblemCase>& cases) {
     change(c);
     cases.push_back(std::move(c));
   };
-  const int64_t tile = kind.tile_k(), finest = kind.finest_k();
+  const int64_t tile = kind.tile_k(), finest = finest_k(kind.a, kind.b);
   // The ring of stages wraps, and K ends within a K tile.
   add("long K", [&](ProblemCase& c) { c.m = 200, c.n = 264, c.k = 6 * tile + 128; });
   add("batches", [](ProblemCase& c) { c.m = 100, c.n = 200, c.l = 3, c.options.max_sms = 4; });
@@ -108,26 +104,13 @@ ProblemResult run_block_scaled_case(const ProblemCase& c, TestMachine& machine, 
 }
 
 std::vector<ProblemCase> block_scaled_cases() {
-  using enum BlockFormat;
   std::vector<ProblemCase> cases;
   for (const bool overlap : {true, false})
-    for (const auto& [a, b] : {std::array{mxfp8, mxfp8}, std::array{mxfp8, mxfp4}, std::array{mxfp4, mxfp4},
-                               std::array{nvfp4, nvfp4}}) {
+    for (const auto& [a, b] : kFormatPairs) {
       add_outputs_and_schedulers({a, b, overlap}, cases);
       add_shapes({a, b, overlap}, cases);
     }
   return cases;
-}
-
-void expect_block_scaled_pass(const char* group, const std::vector<ProblemCase>& cases,
-                              TestMachine& machine) {
-  size_t passed = 0;
-  for (const ProblemCase& c : cases) {
-    const ProblemResult result = run_block_scaled_case(c, machine);
-    EXPECT_EQ(result.failure, "");
-    passed += result.failure.empty();
-  }
-  std::printf("%s: %zu of %zu cases passed\n", group, passed, cases.size());
 }
 
 void expect_scale_padding_unread(BlockFormat format, TestMachine& machine) {
@@ -162,9 +145,8 @@ void expect_one_result(BlockFormat a, BlockFormat b, TestMachine& machine) {
 }
 
 void expect_large_is_right(const ProblemCase& c, TestMachine& machine) {
-  const ProblemResult result = run_block_scaled_case(c, machine, false);
-  ASSERT_EQ(result.failure, "");
-  expect_samples_are_right(c, result, block_scaled_bound(c.a, c.b, c.k), block_scaled_magnitude);
+  expect_samples_are_right(c, machine, run_block_scaled_case, block_scaled_bound(c.a, c.b, c.k),
+                           block_scaled_magnitude);
 }
 
 }  // namespace tilewright::testing

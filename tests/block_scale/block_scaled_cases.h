@@ -15,15 +15,12 @@ ProblemResult run_block_scaled_case(const ProblemCase& c, TestMachine& machine, 
 /// and of many, ragged, batched and padded shapes, C, factors, no K. At most two pairs of CTAs work.
 std::vector<ProblemCase> block_scaled_cases();
 
-/// Reports the failures of all cases and prints how many passed.
-void expect_block_scaled_pass(const char* group, const std::vector<ProblemCase>& cases, TestMachine& machine);
-
 /// Codes of scales that nobody may read change no bit of a result.
 void expect_scale_padding_unread(BlockFormat format, TestMachine& machine);
 
 /// One problem has one result: with and without overlap, by either scheduler, on a pair of CTAs and on all.
 void expect_one_result(BlockFormat a, BlockFormat b, TestMachine& machine);
-/// Some elements of an f32 D against FP64, and all bits of two runs.
+/// Some elements of an f32 D against FP64; with two runs or more, all bits of each.
 void expect_large_is_right(const ProblemCase& c, TestMachine& machine);
 
 }  // namespace tilewright::testing

@@ -2,7 +2,6 @@
 // products.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cstdio>
 
 #include "tests/block_scale/block_scaled_cases.h"
@@ -13,8 +12,6 @@ namespace tilewright::testing {
 namespace {
 
 using enum BlockFormat;
-using Pair = std::array<BlockFormat, 2>;
-constexpr std::array<Pair, 4> kPairs{{{mxfp8, mxfp8}, {mxfp8, mxfp4}, {mxfp4, mxfp4}, {nvfp4, nvfp4}}};
 
 Problem smallest_problem() {
   ProblemCase c;
@@ -29,13 +26,13 @@ class BlockScaledGpu : public ::testing::Test {
 };
 
 TEST_F(BlockScaledGpu, problems_are_right) {
-  expect_block_scaled_pass("block-scaled", block_scaled_cases(), machine);
+  expect_pass("block-scaled", block_scaled_cases(), machine, run_block_scaled_case);
 }
 
 TEST_F(BlockScaledGpu, problems_are_right_on_the_whole_chip) {
   std::vector<ProblemCase> cases = block_scaled_cases();
   for (ProblemCase& c : cases) c.options.max_sms.reset();
-  expect_block_scaled_pass("block-scaled, whole chip", cases, machine);
+  expect_pass("block-scaled, whole chip", cases, machine, run_block_scaled_case);
 }
 
 TEST_F(BlockScaledGpu, padding_of_scales_changes_no_bit) {
@@ -43,7 +40,7 @@ TEST_F(BlockScaledGpu, padding_of_scales_changes_no_bit) {
 }
 
 TEST_F(BlockScaledGpu, one_problem_has_one_result) {
-  for (const auto& [a, b] : kPairs) expect_one_result(a, b, machine);
+  for (const auto& [a, b] : kFormatPairs) expect_one_result(a, b, machine);
 }
 
 // Counted, and not asked for: the model of these tensor cores has not been compared with a chip.
@@ -70,7 +67,7 @@ TEST_F(BlockScaledGpu, bits_beside_those_of_the_emulated_machine) {
 TEST_F(BlockScaledGpu, large_products_are_right) {
   struct Large {
     const char* name;
-    Pair formats;
+    FormatPair formats;
     int64_t m, n, k, l;
   };
   for (const Large& large : {Large{"8192 x 8192 x 8192", {mxfp8, mxfp8}, 8192, 8192, 8192, 1},

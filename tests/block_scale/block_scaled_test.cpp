@@ -14,7 +14,7 @@ constexpr int kShards = 7;
 class BlockScaledShard : public Shard {};
 TEST_P(BlockScaledShard, problems_are_right) {
   EmulatedMachine machine;
-  expect_block_scaled_pass("block-scaled", share_of(block_scaled_cases(), kShards), machine);
+  expect_pass("block-scaled", share_of(block_scaled_cases(), kShards), machine, run_block_scaled_case);
 }
 INSTANTIATE_TEST_SUITE_P(Kernels, BlockScaledShard, ::testing::Range(0, kShards));
 

@@ -35,9 +35,6 @@ std::vector<ProblemCase> dequantised_cases();
 /// Scales at the ends of their range, NaN among them.
 std::vector<ProblemCase> outer_scale_cases();
 
-/// Reports the failures of all cases and prints how many passed.
-void expect_dequantised_pass(const char* group, const std::vector<ProblemCase>& cases, TestMachine& machine);
-
 /// Every element with every scale: what the first kernel leaves in the workspace, bit for bit. nvfp4: with
 /// both signs of the scale.
 void expect_every_code_dequantised(BlockFormat format, TestMachine& machine);

@@ -11,14 +11,7 @@
 namespace tilewright::testing {
 namespace {
 
-using Pair = std::array<BlockFormat, 2>;
-constexpr std::array<Pair, 4> kPairs{{{BlockFormat::mxfp8, BlockFormat::mxfp8},
-                                      {BlockFormat::mxfp8, BlockFormat::mxfp4},
-                                      {BlockFormat::mxfp4, BlockFormat::mxfp4},
-                                      {BlockFormat::nvfp4, BlockFormat::nvfp4}}};
-constexpr std::array<DType, 3> kOutputs{DType::f16, DType::bf16, DType::f32};
-
-ProblemCase case_of(const Pair& formats, const char* what) {
+ProblemCase case_of(const FormatPair& formats, const char* what) {
   ProblemCase c;
   c.a = formats[0], c.b = formats[1];
   c.name = text(name_of(c.a), " x ", name_of(c.b), ' ', what);
@@ -27,11 +20,8 @@ ProblemCase case_of(const Pair& formats, const char* what) {
   return c;
 }
 
-/// The finest K that all kernels of a pair take.
-int64_t finest_k(const Pair& f) { return !is_fp4(f[1]) ? 32 : is_fp4(f[0]) ? 64 : 128; }
-
-void add_shapes(const Pair& f, std::vector<ProblemCase>& cases) {
-  const int64_t k = finest_k(f);
+void add_shapes(const FormatPair& f, std::vector<ProblemCase>& cases) {
+  const int64_t k = finest_k(f[0], f[1]);
   const std::array<std::array<int64_t, 4>, 9> shapes{{{140, 200, 256, 1},
                                                       {1, 1, k, 1},
                                                       {33, 257, k, 2},
@@ -54,7 +44,7 @@ void add_shapes(const Pair& f, std::vector<ProblemCase>& cases) {
     }
 }
 
-void add_options(const Pair& f, std::vector<ProblemCase>& cases) {
+void add_options(const FormatPair& f, std::vector<ProblemCase>& cases) {
   const auto add = [&](const char* what, const auto& change) {
     ProblemCase c = case_of(f, what);
     c.seed = cases.size() + 1;
@@ -95,7 +85,7 @@ void add_options(const Pair& f, std::vector<ProblemCase>& cases) {
 }
 
 /// Lines of e8m0 scales around one code, in A or in B.
-void add_outer(const Pair& f, bool in_a, int code, int spread, std::vector<ProblemCase>& cases) {
+void add_outer(const FormatPair& f, bool in_a, int code, int spread, std::vector<ProblemCase>& cases) {
   ProblemCase c = case_of(f, in_a ? "outer scales of A " : "outer scales of B ");
   c.name += text(code, " spread ", spread);
   c.m = 135, c.n = 140, c.k = 384, c.d = c.c = DType::f32;
@@ -128,7 +118,7 @@ void add_outer(const Pair& f, bool in_a, int code, int spread, std::vector<Probl
 
 std::vector<ProblemCase> dequantised_cases() {
   std::vector<ProblemCase> cases;
-  for (const Pair& f : kPairs) {
+  for (const FormatPair& f : kFormatPairs) {
     add_shapes(f, cases);
     add_options(f, cases);
   }
@@ -137,7 +127,7 @@ std::vector<ProblemCase> dequantised_cases() {
 
 std::vector<ProblemCase> outer_scale_cases() {
   std::vector<ProblemCase> cases;
-  for (const Pair& f : kPairs) {
+  for (const FormatPair& f : kFormatPairs) {
     if (f[0] == BlockFormat::nvfp4) continue;
     for (const bool in_a : {true, false})
       for (const auto& [code, spread] :
@@ -147,12 +137,13 @@ std::vector<ProblemCase> outer_scale_cases() {
   }
   // Factors that alone would overflow, or lose what the shifts bring back.
   for (const float alpha : {0x1p-100f, 0x1p100f, -0x1p-126f}) {
-    add_outer(kPairs[0], true, alpha < 1 ? 246 : 0, 6, cases);
+    add_outer(kFormatPairs[0], true, alpha < 1 ? 246 : 0, 6, cases);
     ProblemCase& c = cases.back();
     c.alpha = alpha;
     c.name += text(" alpha ", alpha);
   }
-  for (const Pair& f : kPairs) {  // NaN scales, alone and beside the outermost ones; C and outputs of 16 bits
+  for (const FormatPair& f :
+       kFormatPairs) {  // NaN scales, alone and beside the outermost ones; C and outputs of 16 bits
     for (const DType d : kOutputs) {
       ProblemCase c = case_of(f, "NaN scales ");
       c.name += name_of(d);

@@ -19,17 +19,17 @@ class DequantisedGpu : public GpuTest {
 };
 
 TEST_F(DequantisedGpu, problems_are_right) {
-  expect_dequantised_pass("dequantised", dequantised_cases(), machine);
+  expect_pass("dequantised", dequantised_cases(), machine, run_dequantised_case);
 }
 
 TEST_F(DequantisedGpu, problems_are_right_on_the_whole_chip) {
   std::vector<ProblemCase> cases = dequantised_cases();
   for (ProblemCase& c : cases) c.options = {};
-  expect_dequantised_pass("dequantised, planned", cases, machine);
+  expect_pass("dequantised, planned", cases, machine, run_dequantised_case);
 }
 
 TEST_F(DequantisedGpu, outer_scales_are_shifted_into_the_store) {
-  expect_dequantised_pass("outer scales", outer_scale_cases(), machine);
+  expect_pass("outer scales", outer_scale_cases(), machine, run_dequantised_case);
 }
 
 TEST_F(DequantisedGpu, every_element_with_every_scale_is_exact) {
@@ -74,11 +74,9 @@ TEST_F(DequantisedGpu, has_the_bits_of_the_emulated_machine) {
               ordinary.equal, ordinary.compared, outer.equal, outer.compared);
 }
 
-/// Some elements against FP64, and all bits of two runs.
+/// Some elements against FP64; with two runs or more, all bits of each.
 void expect_large_is_right(const ProblemCase& c, TestMachine& machine) {
-  const ProblemResult result = run_dequantised_case(c, machine, false);
-  ASSERT_EQ(result.failure, "");
-  expect_samples_are_right(c, result, wgmma_f32_bound(DType::bf16, c.k, 0),
+  expect_samples_are_right(c, machine, run_dequantised_case, wgmma_f32_bound(DType::bf16, c.k, 0),
                            [](const BlockScaledTensor& t, int64_t batch, int64_t line, int64_t k) {
                              return std::fabs(t.value(batch, line, k));
                            });

@@ -21,7 +21,7 @@ class DequantisedShard : public Shard {
  protected:
   static void run(const char* group, const std::vector<ProblemCase>& all) {
     EmulatedMachine machine;
-    expect_dequantised_pass(group, share_of(all, kShards), machine);
+    expect_pass(group, share_of(all, kShards), machine, run_dequantised_case);
   }
 };
 TEST_P(DequantisedShard, problems_are_right) { run("dequantised", dequantised_cases()); }

@@ -12,6 +12,7 @@
 #include "src/block_scale_random.h"
 #include "src/block_scale_reference.h"
 #include "src/matrix_init.h"
+#include "tests/block_scale/format_pairs.h"
 #include "tests/faults/schedules.h"
 #include "tilewright/emulator/machine.h"
 #include "tilewright/numeric/element.h"

@@ -24,10 +24,7 @@ struct Pair {
 
 std::vector<Pair> kernels_to_test() {
   std::vector<Pair> pairs;
-  for (const auto& [a, b] :
-       {std::pair{BlockFormat::mxfp8, BlockFormat::mxfp8}, std::pair{BlockFormat::mxfp8, BlockFormat::mxfp4},
-        std::pair{BlockFormat::mxfp4, BlockFormat::mxfp4},
-        std::pair{BlockFormat::nvfp4, BlockFormat::nvfp4}}) {
+  for (const auto& [a, b] : kFormatPairs) {
     for (const bool overlap : {true, false}) pairs.push_back({a, b, overlap});
   }
   return pairs;

@@ -42,16 +42,11 @@ KernelCase three_tiles(BlockFormat a, BlockFormat b, bool overlap, int64_t k_til
           .k = k_tiles * kernels::block_scaled_tile_k(a, b)};
 }
 
-constexpr std::pair<BlockFormat, BlockFormat> kPairs[] = {{BlockFormat::mxfp8, BlockFormat::mxfp8},
-                                                          {BlockFormat::mxfp8, BlockFormat::mxfp4},
-                                                          {BlockFormat::mxfp4, BlockFormat::mxfp4},
-                                                          {BlockFormat::nvfp4, BlockFormat::nvfp4}};
-
 // The load warp, the MMA warp and the four epilogue warps of each CTA, and then every warp, by themselves.
 TEST(BlockScaledExploration, no_order_has_a_report) {
   for (const bool overlap : {true, false}) {
     for (const int64_t k_tiles : {1, 2}) {
-      for (const auto& [a, b] : kPairs) {
+      for (const auto& [a, b] : kFormatPairs) {
         for (const bool each_warp : {false, true}) {
           const ExploreResult result =
               explore_all(three_tiles(a, b, overlap, k_tiles), std::nullopt, each_warp);
@@ -69,7 +64,7 @@ TEST(BlockScaledExploration, no_order_has_a_report) {
 TEST(BlockScaledExploration, no_order_of_tiles_that_are_asked_for_has_a_report) {
   for (const bool overlap : {true, false}) {
     for (const int64_t k_tiles : {1, 2}) {
-      for (const auto& [a, b] : kPairs) {
+      for (const auto& [a, b] : kFormatPairs) {
         for (const bool each_warp : {false, true}) {
           KernelCase c = three_tiles(a, b, overlap, k_tiles);
           c.scheduler = schedule::TileScheduler::cluster_launch_control;

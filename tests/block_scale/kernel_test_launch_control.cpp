@@ -18,12 +18,8 @@ struct Formats {
 
 std::vector<Formats> all_formats() {
   std::vector<Formats> all;
-  for (const bool overlap : {true, false}) {
-    all.push_back({BlockFormat::mxfp8, BlockFormat::mxfp8, overlap});
-    all.push_back({BlockFormat::mxfp8, BlockFormat::mxfp4, overlap});
-    all.push_back({BlockFormat::mxfp4, BlockFormat::mxfp4, overlap});
-    all.push_back({BlockFormat::nvfp4, BlockFormat::nvfp4, overlap});
-  }
+  for (const bool overlap : {true, false})
+    for (const auto& [a, b] : kFormatPairs) all.push_back({a, b, overlap});
   return all;
 }
 

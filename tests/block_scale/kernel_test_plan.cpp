@@ -58,10 +58,7 @@ struct Planned {
 };
 
 TEST(BlockScaledPlan, every_format_is_right_with_all_that_a_problem_has) {
-  for (const auto& [a, b] :
-       {std::pair{BlockFormat::mxfp8, BlockFormat::mxfp8}, std::pair{BlockFormat::mxfp8, BlockFormat::mxfp4},
-        std::pair{BlockFormat::mxfp4, BlockFormat::mxfp4},
-        std::pair{BlockFormat::nvfp4, BlockFormat::nvfp4}}) {
+  for (const auto& [a, b] : kFormatPairs) {
     for (const bool overlap : {true, false}) {
       Planned p({.a = a,
                  .b = b,

@@ -153,6 +153,16 @@ ProblemResult run_problem_case(const ProblemCase& c, TestMachine& machine, Chip 
   return result;
 }
 
+void expect_pass(const char* group, const std::vector<ProblemCase>& cases, TestMachine& machine, Runner run) {
+  size_t passed = 0;
+  for (const ProblemCase& c : cases) {
+    const ProblemResult result = run(c, machine, true);
+    EXPECT_EQ(result.failure, "");
+    passed += result.failure.empty();
+  }
+  std::printf("%s: %zu of %zu cases passed\n", group, passed, cases.size());
+}
+
 void print_differences(const ProblemCase& c, const ProblemResult& emulated, const ProblemResult& gpu) {
   const size_t size = static_cast<size_t>(bits_of(c.d)) / 8;
   size_t count = 0;
@@ -169,9 +179,11 @@ void print_differences(const ProblemCase& c, const ProblemResult& emulated, cons
   if (count > 4) std::printf("  and %zu more\n", count - 4);
 }
 
-void expect_samples_are_right(const ProblemCase& c, const ProblemResult& result,
+void expect_samples_are_right(const ProblemCase& c, TestMachine& machine, Runner run,
                               const AccumulationBound& bound, Magnitude magnitude) {
   ASSERT_EQ(c.d, DType::f32);
+  const ProblemResult result = run(c, machine, false);
+  ASSERT_EQ(result.failure, "");
   const ProblemOperands o(c);
   std::mt19937_64 random(c.seed);
   const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };

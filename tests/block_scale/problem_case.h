@@ -1,6 +1,7 @@
 // Block-scaled Problems: cases for any machine that has kernels for them, run through plan().
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -8,10 +9,14 @@
 
 #include "src/block_scale_random.h"
 #include "src/reference.h"
+#include "tests/block_scale/format_pairs.h"
 #include "tests/kernels/test_machine.h"
 
 namespace tilewright::testing {
 
+inline constexpr std::array<DType, 3> kOutputs{DType::f16, DType::bf16, DType::f32};
+
+/// A problem and how it is planned and run: D (m x n, l batches) of A (m x k) and B (k x n).
 struct ProblemCase {
   std::string name;
   BlockFormat a = BlockFormat::mxfp8, b = BlockFormat::mxfp8;
@@ -28,11 +33,12 @@ struct ProblemCase {
   Options options{};
   /// Changes the random operands.
   std::function<void(BlockScaledTensor& a, BlockScaledTensor& b)> edit;
-  int runs = 2;
+  int runs = 2;  // whose bits must be the same
 };
 
+/// What the runs of a case gave.
 struct ProblemResult {
-  std::string failure;
+  std::string failure;  // empty: it passed; else the case's name and a line for each thing that is wrong
   PlanInfo info;
   std::vector<uint8_t> d;          // with its padding
   std::vector<uint8_t> workspace;  // what the last run left
@@ -66,13 +72,18 @@ using Judge = std::function<Comparison(const ProblemOperands& operands, const vo
 /// is not null, every element.
 ProblemResult run_problem_case(const ProblemCase& c, TestMachine& machine, Chip chip, const Judge& judge);
 
+/// run_problem_case on one chip by its rules; `judged` false: only guards and repetition.
+using Runner = ProblemResult (*)(const ProblemCase& c, TestMachine& machine, bool judged);
+/// Reports the failures of all cases, each element judged, and prints how many passed.
+void expect_pass(const char* group, const std::vector<ProblemCase>& cases, TestMachine& machine, Runner run);
+
 /// Where two results of a case differ, and what is there: the first few.
 void print_differences(const ProblemCase& c, const ProblemResult& emulated, const ProblemResult& gpu);
 
 /// What the error of a sum is proportional to is the sum of products of these of the elements.
 using Magnitude = double (*)(const BlockScaledTensor& tensor, int64_t batch, int64_t line, int64_t k);
-/// Some elements of an f32 D, of a case too large to compute all, against FP64.
-void expect_samples_are_right(const ProblemCase& c, const ProblemResult& result,
+/// Runs a case and judges some elements of its f32 D, of a case too large to compute all, against FP64.
+void expect_samples_are_right(const ProblemCase& c, TestMachine& machine, Runner run,
                               const AccumulationBound& bound, Magnitude magnitude);
 
 }  // namespace tilewright::testing
