@@ -280,7 +280,7 @@ class Plan {
   /// scale_d is (with an epilogue, scale_d comes after all of them), whatever the device scalars are. Errors:
   /// a pointer that is null or less aligned than it must be; a current GPU other than the plan's; the
   /// launch's own.
-  Status run(const Buffers& buffers, void* stream = nullptr) const;
+  [[nodiscard]] Status run(const Buffers& buffers, void* stream = nullptr) const;
 
   explicit Plan(std::shared_ptr<const detail::PlanState> state) : state_(std::move(state)) {}
 
@@ -291,7 +291,7 @@ class Plan {
 /// Checks the problem against every rule and chooses a kernel for the current device. No kernel runs.
 Expected<Plan> plan(const Problem& problem, const Options& options = {});
 /// The error plan() would give, or nothing.
-Status can_run(const Problem& problem, const Options& options = {});
+[[nodiscard]] Status can_run(const Problem& problem, const Options& options = {});
 
 /// A condition that a problem, an option or a pointer must meet.
 struct Rule {

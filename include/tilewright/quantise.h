@@ -44,8 +44,8 @@ struct QuantiseLaunch {
 /// anything is launched: a source type or strides that cannot be; a tensor scale for e8m0 scales; scales of
 /// another type, rows or batches than the matrices', or too few for K; a pointer that is null or less aligned
 /// than it must be; the launch's own.
-Status quantise_on_device(const QuantiseSource& source, BlockFormat format, const QuantisedMatrices& to,
-                          const QuantiseLaunch& how = {});
+[[nodiscard]] Status quantise_on_device(const QuantiseSource& source, BlockFormat format,
+                                        const QuantisedMatrices& to, const QuantiseLaunch& how = {});
 
 namespace detail {
 
@@ -69,15 +69,15 @@ Status convert_scales(const From& from, const To& to, Device device, void* strea
 /// different shapes; a pointer that is null, or packed scales that are not at a multiple of 16; the launch's
 /// own.
 template <class T>
-Status pack_scales_on_device(LinearScales<const T> from, PackedScales<T> to, void* stream = nullptr,
-                             Device device = Device::automatic) {
+[[nodiscard]] Status pack_scales_on_device(LinearScales<const T> from, PackedScales<T> to,
+                                           void* stream = nullptr, Device device = Device::automatic) {
   return detail::convert_scales(from, to, device, stream);
 }
 
 /// Packed to linear; padding is not looked at. Errors: as above.
 template <class T>
-Status unpack_scales_on_device(PackedScales<const T> from, LinearScales<T> to, void* stream = nullptr,
-                               Device device = Device::automatic) {
+[[nodiscard]] Status unpack_scales_on_device(PackedScales<const T> from, LinearScales<T> to,
+                                             void* stream = nullptr, Device device = Device::automatic) {
   return detail::convert_scales(from, to, device, stream);
 }
 

@@ -19,8 +19,8 @@ inline namespace TILEWRIGHT_MODE {
 /// TILEWRIGHT_LAUNCH_BOUNDS(Handle::max_threads_per_block): its registers would not be those that the tile
 /// was planned with.
 template <class Handle, class... P, class... A>
-Status launch(void (*kernel)(P...), const Pipeline<Handle>& pipeline, const arch::LaunchConfig& config,
-              A&&... arguments) {
+[[nodiscard]] Status launch(void (*kernel)(P...), const Pipeline<Handle>& pipeline,
+                            const arch::LaunchConfig& config, A&&... arguments) {
   const auto extents = [](arch::Index3 i) { return Extent3{i.x, i.y, i.z}; };
   const detail::LaunchShape given{extents(config.block), extents(config.cluster), config.shared_bytes},
       needed{pipeline.get_block_dim(), pipeline.get_cluster_dim(), pipeline.buffer_size()};
