@@ -237,12 +237,17 @@ TEST_F(Tcgen05, what_is_stored_is_loaded) {
   }
 }
 
+// Tensor memory of 32 columns, and barriers of so many arrivals from kSharedBase + 8 on. All threads.
+uint32_t allocate(std::initializer_list<uint32_t> arrivals) {
+  if (warp_id() == 0) arch::tcgen05_alloc<1>(kSharedBase, 32);
+  init_barriers(kSharedBase + 8, arrivals);
+  arch::tcgen05_fence_after();
+  return arch::load_shared<uint32_t>(kSharedBase);
+}
+
 TEST_F(Tcgen05, C77_a_store_that_is_not_waited_for_before_another_warp_loads) {
   const auto kernel = [&] {
-    if (warp_id() == 0) arch::tcgen05_alloc<1>(kSharedBase, 32);
-    init_barriers(kSharedBase + 8, {32});
-    arch::tcgen05_fence_after();
-    const uint32_t base = arch::load_shared<uint32_t>(kSharedBase);
+    const uint32_t base = allocate({32});
     uint32_t words[1] = {thread_id()};
     if (warp_id() == 0) {
       arch::tcgen05_st_32x32b(words, base);
@@ -270,10 +275,7 @@ TEST_F(Tcgen05, C77_a_store_that_is_not_waited_for_before_another_warp_loads) {
 
 TEST_F(Tcgen05, one_lane_that_arrives_for_its_warp) {
   const auto kernel = [&] {
-    if (warp_id() == 0) arch::tcgen05_alloc<1>(kSharedBase, 32);
-    init_barriers(kSharedBase + 8, {1});
-    arch::tcgen05_fence_after();
-    const uint32_t base = arch::load_shared<uint32_t>(kSharedBase);
+    const uint32_t base = allocate({1});
     uint32_t words[1] = {thread_id()};
     if (warp_id() == 0) {
       arch::tcgen05_st_32x32b(words, base);
