@@ -23,6 +23,7 @@ namespace {
 struct BenchArguments {
   ProblemArguments problem;
   std::string suite = "headline", shapes, configs, epilogue = "none", cublaslt, commit = "unknown", out;
+  int candidates = kCublasLtCandidates;
   bool no_peers = false, promoted_only = false;
   BenchMethod method;
 
@@ -41,7 +42,7 @@ void BenchArguments::add_to(CLI::App& app) {
                  "(k, m), B (k, n) and C (n, m)");
   app.add_option(
       "--configs", configs,
-      "Instead of the planner's choice: configurations TILE[/CLUSTER[/SWIZZLE[/STAGES]]], separated by "
+      "Instead of the planner's choice: configurations TILE[/CLUSTER[/SWIZZLE[/STAGES[/SMS]]]], separated by "
       "commas (128x256/2x1/8,128x128)");
   app.add_option(
          "--dtype", problem.dtype,
@@ -65,6 +66,11 @@ void BenchArguments::add_to(CLI::App& app) {
   app.add_flag(both_spellings("promoted_only"), promoted_only, "Leave our fast accumulation out");
   app.add_flag(both_spellings("no_peers"), no_peers, "Without cuBLASLt");
   app.add_option("--cublaslt", cublaslt, "The library's file");
+  app.add_option(
+         "--candidates", candidates,
+         "Of cuBLASLt's heuristic so many are tried, and the fastest is the peer; 1 takes its first answer")
+      ->check(CLI::Range(1, kCublasLtCandidates))
+      ->capture_default_str();
   app.add_option("--rounds", method.rounds,
                  "Of all contenders, one after the other; the result is their mean")
       ->check(CLI::PositiveNumber)
@@ -94,7 +100,12 @@ Expected<Config> parse_config(const std::string& text) {
     } else {
       const Expected<std::vector<int64_t>> number = parse_integers("configs", part, 1);
       if (!number) return number.error();
-      (i == 2 ? config.options.swizzle : config.options.stages) = (*number)[0];
+      std::optional<int64_t> Options::*const options[] = {&Options::swizzle, &Options::stages,
+                                                          &Options::max_sms};
+      if (i - 2 >= static_cast<int>(std::size(options)))
+        return Error{ErrorCode::invalid_argument, "option.configs",
+                     "--configs: '" + text + "' has more than five parts, TILE/CLUSTER/SWIZZLE/STAGES/SMS"};
+      config.options.*options[i - 2] = (*number)[0];
     }
   }
   return config;
@@ -127,6 +138,11 @@ struct Bench {
   GpuStream stream;
   GpuBuffer workspace, one;
   std::optional<CublasLt> cublaslt;
+  int candidates;  // of its heuristic that are tried
+
+  Expected<Contender> peer(const Problem& problem, bool fast, const BenchOperands& operands) const {
+    return fastest_cublaslt(*cublaslt, problem, fast, candidates, operands, workspace, one, stream);
+  }
 };
 
 Expected<Bench> open_bench(const BenchArguments& args) {
@@ -140,7 +156,7 @@ Expected<Bench> open_bench(const BenchArguments& args) {
   if (!one) return one.error();
   const float value = 1;
   if (Status s = one->upload(&value)) return *s;
-  Bench bench{*limits, std::move(*stream), std::move(*workspace), std::move(*one), {}};
+  Bench bench{*limits, std::move(*stream), std::move(*workspace), std::move(*one), {}, args.candidates};
   if (!args.no_peers) {
     const Expected<CublasLt> library = CublasLt::load(args.cublaslt);
     if (!library) return library.error();
@@ -191,8 +207,7 @@ Status add_peers(const Bench& bench, const Problem& problem, const BenchOperands
                  std::vector<Contender>& contenders) {
   if (!bench.cublaslt) return {};
   for (const bool fast : fast_or_not(problem, false)) {
-    Expected<Contender> peer = fastest_cublaslt(*bench.cublaslt, bf16_peer(problem), fast, operands,
-                                                bench.workspace, bench.one, bench.stream);
+    Expected<Contender> peer = bench.peer(bf16_peer(problem), fast, operands);
     // Found out only by running it.
     const bool special = problem.scale_mode != ScaleMode::per_tensor || problem.epilogue.any();
     if (!peer && (special || peer.error().code == ErrorCode::not_supported)) {
@@ -222,8 +237,7 @@ Status add_unscaled_peers(const Bench& bench, Problem problem, const BenchOperan
   if (problem.scale_mode == ScaleMode::per_tensor) return {};
   problem.scale_mode = ScaleMode::per_tensor;
   if (bench.cublaslt) {
-    Expected<Contender> peer =
-        fastest_cublaslt(*bench.cublaslt, problem, false, operands, bench.workspace, bench.one, bench.stream);
+    Expected<Contender> peer = bench.peer(problem, false, operands);
     if (!peer) return peer.error();
     contenders.push_back(std::move(*peer));
   }
@@ -350,6 +364,7 @@ Expected<int> run_bench(const BenchArguments& args) {
                         {"method",
                          {{"rounds", args.method.rounds},
                           {"bursts", args.method.bursts},
+                          {"candidates", args.candidates},
                           {"idle_ms", args.method.idle_ms},
                           {"timed_ms", method_for(shapes->front().problem, args.method).timed_ms},
                           {"time", "mean over rounds of the median burst"},

@@ -72,6 +72,7 @@ nlohmann::json bench_entry(const Problem& p, const PlanInfo& info, const Contend
   e["peer"] = nlohmann::json();
   if (peer != nullptr) {
     e["peer"] = peer->name;
+    e["peer_candidate"] = peer->candidate;
     e["peer_time_us"] = peer->mean_us();
     e["peer_round_us"] = peer->round_us;
     e["peer_error"] = number_or_null(peer->error);

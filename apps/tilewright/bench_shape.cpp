@@ -334,7 +334,7 @@ Status measure(const BenchOperands& operands, DType d_type, const GpuStream& str
   return {};
 }
 
-Expected<Contender> fastest_cublaslt(const CublasLt& library, const Problem& problem, bool fast,
+Expected<Contender> fastest_cublaslt(const CublasLt& library, const Problem& problem, bool fast, int tried,
                                      const BenchOperands& operands, const GpuBuffer& workspace,
                                      const GpuBuffer& one, const GpuStream& stream) {
   const auto* factor = static_cast<const float*>(one.data());
@@ -350,6 +350,7 @@ Expected<Contender> fastest_cublaslt(const CublasLt& library, const Problem& pro
              : fast                  ? "cublaslt_fast"
                                      : "cublaslt_accurate";
     c.fast_accumulation = fast;
+    c.candidate = candidate;
     c.run = [m = *matmul, candidate, &operands, memory = workspace.data()](int set, void* on) {
       return m.run(candidate, operands.peer_a(set), operands.peer_b(set), operands.d(set), memory, on);
     };
@@ -358,7 +359,7 @@ Expected<Contender> fastest_cublaslt(const CublasLt& library, const Problem& pro
   std::optional<int> best;
   double best_ms = 0;
   std::optional<Error> last;
-  for (int candidate = 0; candidate < matmul->candidates(); ++candidate) {
+  for (int candidate = 0; candidate < std::min(tried, matmul->candidates()); ++candidate) {
     const Expected<double> ms = rough_ms(contender(candidate), operands.sets(), stream);
     if (!ms) {
       last = ms.error();

@@ -83,6 +83,7 @@ struct Contender {
   std::string name;
   bool fast_accumulation = false;
   std::function<Status(int set, void* stream)> run;
+  int candidate = 0;  // of cuBLASLt's heuristic
 
   // filled in by measure()
   std::vector<double> round_us;  // one time for each round
@@ -108,9 +109,9 @@ Problem benched_scales(Problem problem);
 /// type, bf16 beside an f32 D of FP8 operands), relu or gelu, aux (of D's type), amax. Error: another word.
 Status set_benched_epilogue(const std::string& words, Problem& problem);
 
-/// The fastest of cuBLASLt's candidates for a problem as a contender. `workspace` and `one` (a float 1 on the
-/// device) must outlive it.
-Expected<Contender> fastest_cublaslt(const CublasLt& library, const Problem& problem, bool fast,
+/// The fastest of cuBLASLt's first `tried` candidates for a problem as a contender. `workspace` and `one` (a
+/// float 1 on the device) must outlive it.
+Expected<Contender> fastest_cublaslt(const CublasLt& library, const Problem& problem, bool fast, int tried,
                                      const BenchOperands& operands, const GpuBuffer& workspace,
                                      const GpuBuffer& one, const GpuStream& stream);
 

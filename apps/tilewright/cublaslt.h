@@ -26,6 +26,8 @@ class CublasLt {
 };
 
 constexpr size_t kCublasLtWorkspace = size_t{64} << 20;
+/// What its heuristic is asked for.
+constexpr int kCublasLtCandidates = 8;
 
 /// What the epilogue of a problem reads and writes besides, in device memory; null where it has none.
 struct CublasLtEpilogue {
@@ -39,7 +41,7 @@ struct CublasLtEpilogue {
 /// problem's mode, with the strides of benched_scales().
 class CublasLtMatmul {
  public:
-  /// The first eight candidates of the library's heuristic. Error: it has none.
+  /// The first kCublasLtCandidates candidates of the library's heuristic. Error: it has none.
   static Expected<CublasLtMatmul> create(const CublasLt& library, const Problem& problem,
                                          bool fast_accumulation, const float* scale_a, const float* scale_b,
                                          const CublasLtEpilogue& epilogue = {});

@@ -229,16 +229,15 @@ Status set_epilogue(const CublasLtApi& api, cublasLtMatmulDesc_t operation, cons
 }
 
 Status ask_heuristic(const CublasLtApi& api, CublasLtMatmul::State& state) {
-  constexpr int kAsked = 8;
   cublasLtMatmulPreference_t preference = nullptr;
   cublasStatus_t s = api.preference_create(&preference);
   if (s != CUBLAS_STATUS_SUCCESS) return refused("cublasLtMatmulPreferenceCreate", s);
   const size_t workspace = kCublasLtWorkspace;
   api.preference_set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace);
-  state.candidates.resize(kAsked);
+  state.candidates.resize(kCublasLtCandidates);
   int found = 0;
-  s = api.heuristic(api.handle, state.operation, state.a, state.b, state.d, state.d, preference, kAsked,
-                    state.candidates.data(), &found);
+  s = api.heuristic(api.handle, state.operation, state.a, state.b, state.d, state.d, preference,
+                    kCublasLtCandidates, state.candidates.data(), &found);
   api.preference_destroy(preference);
   state.candidates.resize(static_cast<size_t>(found));
   if (s != CUBLAS_STATUS_SUCCESS && s != CUBLAS_STATUS_NOT_SUPPORTED)
