@@ -91,7 +91,7 @@ schedule::TileSchedule schedule_tiles(const PlanRequest& r, const TileGrid& grid
   info.sms = static_cast<int>(clusters * ctas);
   info.tiles = grid.tiles;
   const int64_t row_bytes = evenly ? r.problem.k * bits_of(r.problem.a.type) / 8 : 0;
-  const int64_t present = grid.tiles / ctas, working = even_clusters(clusters, present, row_bytes);
+  const int64_t present = grid.tiles / ctas, working = even_clusters(clusters, present, ctas, row_bytes);
   info.grid_ctas = working * ctas;
   if (working < std::min(clusters, present))
     info.why += ", on " + text(info.grid_ctas) + " of " + text(info.sms) + " SMs all rounds are full";

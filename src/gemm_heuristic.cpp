@@ -62,11 +62,11 @@ std::vector<std::pair<TileChoice, double>> ranked_tiles(const TilingQuery& query
 
 Cluster choose_cluster(const TilingQuery& q, const TileChoice& tile) {
   constexpr double kShortRounds = 7;
-  constexpr int64_t kShortK = 4096;
-  if (!q.promoted) return {};
+  constexpr int64_t kShortK = 3072, kShortKOfFewRounds = 4096;
+  if (!q.promoted || q.k <= kShortK) return {};
   const int64_t rows = ceil_div(q.m, tile.tile_m), columns = ceil_div(q.n, tile.tile_n);
   const double rounds = static_cast<double>(rows * columns * q.l) / q.sms;
-  if (rounds < 1 || (rounds <= kShortRounds && q.k <= kShortK)) return {};
+  if (rounds < 1 || (rounds <= kShortRounds && q.k <= kShortKOfFewRounds)) return {};
   // Two CTAs share the wider slab: B when they are neighbours in M.
   const bool share_b = tile.tile_n >= tile.tile_m;
   const int64_t along = share_b ? rows : columns;
@@ -87,10 +87,10 @@ RasterChoice choose_tensor_raster(const TileChoice& tile, const Cluster& cluster
   return {schedule::Raster::along_m, std::max<int64_t>(1, kStripColumns / columns)};
 }
 
-int64_t even_clusters(int64_t resident, int64_t total, int64_t row_bytes) {
-  constexpr int64_t kLeastRowBytes = 4096;
+int64_t even_clusters(int64_t resident, int64_t total, int64_t cluster_ctas, int64_t row_bytes) {
+  const int64_t least_row_bytes = cluster_ctas == 1 ? 2048 : 4096;
   const int64_t most = std::min(resident, total);
-  if (most == 0 || row_bytes < kLeastRowBytes) return most;
+  if (most == 0 || row_bytes < least_row_bytes) return most;
   const int64_t rounds = ceil_div(total, most), even = total / rounds;
   return total % rounds == 0 && 16 * even >= 15 * most ? even : most;
 }

@@ -43,7 +43,9 @@ Cluster cluster(int64_t m, int64_t n, int64_t k, bool promoted = true, TileChoic
 TEST(Heuristic, shares_b_between_two_ctas_in_long_runs_only) {
   EXPECT_EQ(cluster(8192, 8192, 8192), (Cluster{2, 1}));
   EXPECT_EQ(cluster(4096, 7168, 16384), (Cluster{2, 1}));
-  EXPECT_EQ(cluster(4096, 24576, 1536), (Cluster{2, 1}));
+  EXPECT_EQ(cluster(4096, 24576, 1536), (Cluster{1, 1}));
+  EXPECT_EQ(cluster(8192, 8192, 3072), (Cluster{1, 1}));
+  EXPECT_EQ(cluster(8192, 8192, 3073), (Cluster{2, 1}));
   EXPECT_EQ(cluster(4096, 4096, 4096), (Cluster{1, 1}));
   EXPECT_EQ(cluster(4096, 7168, 2048), (Cluster{1, 1}));
 }
@@ -75,17 +77,19 @@ TEST(Heuristic, makes_strips_of_2048_rows_or_of_4096_that_stay_in_l2) {
 
 TEST(Heuristic, leaves_a_few_clusters_out_where_the_rounds_of_the_others_are_full) {
   constexpr int64_t kLong = 4096;
-  EXPECT_EQ(even_clusters(132, 2048, kLong), 128);  // 16 rounds
-  EXPECT_EQ(even_clusters(66, 1024, kLong), 64);
-  EXPECT_EQ(even_clusters(132, 124 * 3, kLong), 124);
-  EXPECT_EQ(even_clusters(132, 123 * 3, kLong), 132);  // too many idle
-  EXPECT_EQ(even_clusters(132, 8192, kLong), 132);     // 63 rounds, which do not divide
-  EXPECT_EQ(even_clusters(132, 132, kLong), 132);
-  EXPECT_EQ(even_clusters(132, 134, kLong), 132);
-  EXPECT_EQ(even_clusters(132, 100, kLong), 100);
-  EXPECT_EQ(even_clusters(132, 0, kLong), 0);
-  EXPECT_EQ(even_clusters(132, 2048, kLong - 1), 132);  // short rows: all
-  EXPECT_EQ(even_clusters(132, 100, kLong - 1), 100);
+  EXPECT_EQ(even_clusters(132, 2048, 2, kLong), 128);  // 16 rounds
+  EXPECT_EQ(even_clusters(66, 1024, 2, kLong), 64);
+  EXPECT_EQ(even_clusters(132, 124 * 3, 2, kLong), 124);
+  EXPECT_EQ(even_clusters(132, 123 * 3, 2, kLong), 132);  // too many idle
+  EXPECT_EQ(even_clusters(132, 8192, 2, kLong), 132);     // 63 rounds, which do not divide
+  EXPECT_EQ(even_clusters(132, 132, 2, kLong), 132);
+  EXPECT_EQ(even_clusters(132, 134, 2, kLong), 132);
+  EXPECT_EQ(even_clusters(132, 100, 2, kLong), 100);
+  EXPECT_EQ(even_clusters(132, 0, 2, kLong), 0);
+  EXPECT_EQ(even_clusters(132, 2048, 2, kLong - 1), 132);  // short rows: all
+  EXPECT_EQ(even_clusters(132, 100, 2, kLong - 1), 100);
+  EXPECT_EQ(even_clusters(132, 2048, 1, kLong / 2), 128);  // alone: earlier
+  EXPECT_EQ(even_clusters(132, 2048, 1, kLong / 2 - 1), 132);
 }
 
 TEST(Heuristic, more_multiprocessors_never_cost_time) {

@@ -33,13 +33,15 @@ class LateShadow {
   static_assert(kParts == 2 && kPieces == 4);
 
   /// Steps are groups of MMAs: 0 is the first one of a tile, -1 the last one of the tile before. Step 0 packs
-  /// the last part.
+  /// the last part, and the second piece of the first one, if there are registers for it until then.
   static TILEWRIGHT_DEVICE constexpr int staged_at(int piece) { return piece < 3 ? piece - 1 : 3; }
   static TILEWRIGHT_DEVICE constexpr int published_at(int piece) { return staged_at(piece) + 1; }
   static constexpr int kLastStep = published_at(kPieces - 1);
   /// What the packing of the tile needs is loaded when the registers of the one before are free.
   static constexpr bool kBegins = begins_v<Bound>;
   static constexpr int kBeginStep = kLastStep + 1;
+  static constexpr bool kPacksPieces = packs_pieces_v<Bound, Accumulator>;
+  static constexpr bool kPacksOneAhead = kPacksPieces && !kBegins;
 
  public:
   /// K tiles after the first one under which there is something to do.
@@ -53,7 +55,7 @@ class LateShadow {
   /// never meet, and the epilogue lets itself be packed part by part and late.
   TILEWRIGHT_DEVICE static bool serves([[maybe_unused]] const Bound& bound, uint32_t k_tiles) {
     bool serves = k_tiles >= kStoringTiles + 2;
-    if constexpr (packs_pieces_v<Bound, Accumulator>) serves = serves && bound.packs_early();
+    if constexpr (kPacksPieces) serves = serves && bound.packs_early();
     if constexpr (asks_whether_late_v<Bound>) serves = serves && bound.packs_late();
     return serves;
   }
@@ -91,7 +93,11 @@ class LateShadow {
   TILEWRIGHT_DEVICE void pack_part() {
     static_assert(Part == 0);
     complete_(tile_);
-    pack<Part>();
+    if constexpr (kPacksOneAhead) {
+      bound_.template pack_piece<0, kPieces>(accumulator_, tile_);
+    } else {
+      pack<Part>();
+    }
     stage_at<-1>();
   }
 
@@ -102,7 +108,7 @@ class LateShadow {
   template <int Step>
   TILEWRIGHT_DEVICE void step() {
     publish_at<Step>();
-    if constexpr (Step == 0) pack<kParts - 1>();
+    if constexpr (Step == 0) pack_rest();
     stage_at<Step>();
   }
   template <int Step>
@@ -112,11 +118,15 @@ class LateShadow {
   }
   template <int Part>
   TILEWRIGHT_DEVICE void pack() {
-    if constexpr (packs_pieces_v<Bound, Accumulator>) {
+    if constexpr (kPacksPieces) {
       bound_.template pack_piece<Part, kParts>(accumulator_, tile_);
     } else {
       bound_.template pack_part<Part>(accumulator_, tile_);
     }
+  }
+  TILEWRIGHT_DEVICE void pack_rest() {
+    if constexpr (kPacksOneAhead) bound_.template pack_piece<1, kPieces>(accumulator_, tile_);
+    pack<kParts - 1>();
   }
   template <int Step, int Piece = 0>
   TILEWRIGHT_DEVICE void publish_at() {

@@ -177,9 +177,10 @@ class TileShadow {
     }
   }
 
-  /// A piece under every second K tile, and what is left under the last one.
+  /// A piece under every second K tile, and what is left under the last one. (From the third K tile on
+  /// instead of the second, 0.1 to 0.7 % of the time were lost.)
   static TILEWRIGHT_DEVICE constexpr uint32_t k_tile_of(int piece) {
-    return 2 * static_cast<uint32_t>(piece) + 2;
+    return 2 * static_cast<uint32_t>(piece) + 1;
   }
   template <int Piece>
   TILEWRIGHT_DEVICE void store_spread(uint32_t kt) {
