@@ -274,7 +274,7 @@ Expected<BoundBlockScaled> bind_block_scaled(const BlockScaledProblem& p, const 
   kernels::BlockScaledStoreParams& out = bound.params.store;
   out.m = static_cast<uint32_t>(p.m);
   out.n = static_cast<uint32_t>(p.n);
-  out.alpha = p.k == 0 ? 0.0f : p.alpha * p.a.tensor_scale * p.b.tensor_scale;
+  out.alpha = p.k == 0 ? 0.0f : p.alpha;
   out.beta = p.beta;
   out.bias = p.bias;
   out.c = p.c;

@@ -19,8 +19,7 @@ struct BlockScaledOperand {
   int64_t ld = 0;                  // elements between rows
   int64_t batch_stride = 0;        // elements between batches
   PackedBlockScales scales;        // of a shape with the operand's rows and batches
-  float tensor_scale = 1;
-  bool shared = false;  // one matrix, of which all batches are products
+  bool shared = false;             // one matrix, of which all batches are products
 };
 
 /// D[m][n] = alpha * sum_k A[m][k] B[n][k] + beta * C[m][n] + bias[n] per batch. D and C row-major.

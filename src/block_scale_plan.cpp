@@ -61,12 +61,11 @@ Status check_alignments(const Problem& p) {
 }
 
 // Rows of A, or columns of B. The stride of a single one is never used, but must be legal.
-BlockScaledOperand operand_of(BlockFormat format, const KernelOperand& o, int64_t k, float tensor_scale) {
+BlockScaledOperand operand_of(BlockFormat format, const KernelOperand& o, int64_t k) {
   BlockScaledOperand out;
   out.format = format;
   out.ld = o.rows > 1 ? o.row_stride : k;
   out.batch_stride = o.batch_stride;
-  out.tensor_scale = tensor_scale;
   return out;
 }
 
@@ -149,15 +148,13 @@ Status check_scales(const char* name, const PackedBlockScales& scales) {
 
 }  // namespace
 
-// As everywhere, a zero factor wins over Inf and NaN: then A and B are not read.
 BlockScaledProblem unbound_block_scaled(const Problem& p, const KernelProblem& canonical) {
   BlockScaledProblem out;
-  const bool multiplied = p.alpha != 0 && p.scale_a != 0 && p.scale_b != 0 && p.scale_d != 0;
-  out.m = p.m, out.n = p.n, out.k = multiplied ? p.k : 0, out.batches = p.l;
-  out.a = operand_of(*p.a.block, canonical.a, p.k, p.scale_a);
-  out.b = operand_of(*p.b.block, canonical.b, p.k, p.scale_b);
-  out.alpha = static_cast<float>(double{p.alpha} * p.scale_d);
-  out.beta = static_cast<float>(double{p.beta} * p.scale_d);
+  out.m = p.m, out.n = p.n, out.k = canonical.scale == 0 ? 0 : p.k, out.batches = p.l;
+  out.a = operand_of(*p.a.block, canonical.a, p.k);
+  out.b = operand_of(*p.b.block, canonical.b, p.k);
+  out.alpha = canonical.scale;
+  out.beta = canonical.beta;
   out.c_type = p.c.type;
   out.c_ld = canonical.c.row;
   out.c_batch_stride = canonical.c.batch;
@@ -214,9 +211,8 @@ Expected<KernelProblem> canonical_block_scaled(const Problem& p) {
   out.c_alignment = p.c.alignment;
   out.d_type = p.d.type;
   out.d_alignment = p.d.alignment;
+  set_factors(p, out);
   BlockScaledProblem unbound = unbound_block_scaled(p, out);
-  out.reads_ab = !out.empty && unbound.k != 0;
-  out.reads_c = !out.empty && unbound.beta != 0;
   // With K as it was asked for: a factor of zero does not make it legal.
   unbound.k = p.k;
   if (Status s = check_shapes(unbound)) return *s;

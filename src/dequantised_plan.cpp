@@ -60,8 +60,6 @@ KernelProblem bf16_problem(const PlanRequest& r, const BlockScaledProblem& p) {
   out.b = operand('B', p.n);
   out.k = p.k;
   out.d_bulk = stores_in_bulk(p, static_cast<uintptr_t>(r.asked.d.alignment));
-  out.scale = p.k == 0 || p.alpha == 0 ? 0.0f : p.alpha * p.a.tensor_scale * p.b.tensor_scale;
-  out.beta = p.beta;
   return out;
 }
 

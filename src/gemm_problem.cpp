@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <initializer_list>
 #include <utility>
 
 #include "src/block_scale_plan.h"
@@ -376,6 +377,25 @@ KernelProblem KernelProblem::flipped() const {
   return out;
 }
 
+void set_factors(const Problem& p, KernelProblem& out) {
+  // An activation comes between the sum and its scale.
+  const float scale_d = p.epilogue.any() ? 1 : p.scale_d;
+  // The product of some floats, rounded once. A zero factor wins over Inf and NaN, of factors in device
+  // memory too.
+  const auto factor = [](std::initializer_list<float> factors) {
+    double product = 1;
+    for (const float f : factors) {
+      if (f == 0) return 0.0f;
+      product *= f;
+    }
+    return static_cast<float>(product);
+  };
+  out.scale = p.k == 0 ? 0.0f : factor({p.alpha, p.scale_a, p.scale_b, scale_d});
+  out.beta = factor({p.beta, scale_d});
+  out.reads_ab = !out.empty && out.scale != 0;
+  out.reads_c = !out.empty && out.beta != 0;
+}
+
 Expected<KernelProblem> canonical(const Problem& p) {
   if (Status s = check_outputs_not_blocked(p)) return *s;
   if (p.epilogue.any())
@@ -399,13 +419,7 @@ Expected<KernelProblem> canonical(const Problem& p) {
   out.k = p.k;
   out.l = p.l;
   out.empty = p.m == 0 || p.n == 0 || p.l == 0;
-  // An activation comes between the sum and its scale.
-  const float scale_d = p.epilogue.any() ? 1 : p.scale_d;
-  // A zero factor wins over Inf and NaN, of factors in device memory too.
-  out.reads_ab = !out.empty && p.k != 0 && p.alpha != 0 && p.scale_a != 0 && p.scale_b != 0 && scale_d != 0;
-  out.reads_c = !out.empty && p.beta != 0 && scale_d != 0;
-  out.scale = out.reads_ab ? static_cast<float>(double{p.alpha} * p.scale_a * p.scale_b * scale_d) : 0.0f;
-  out.beta = out.reads_c ? static_cast<float>(double{p.beta} * scale_d) : 0.0f;
+  set_factors(p, out);
   out.d_type = p.d.type;
   out.d_alignment = p.d.alignment;
   if (Status s = set_scales(p, out)) return *s;

@@ -82,7 +82,7 @@ struct KernelProblem {
   bool d_bulk = false;
   bool in_place_ok = false;  // C and D have the same type and strides
   int c_alignment = 1, d_alignment = 1;
-  float scale = 1, beta = 0;  // host parts of the epilogue's factors
+  float scale = 0, beta = 0;  // host parts of the epilogue's factors
   bool reads_ab = false, reads_c = false, empty = false;
   KernelEpilogue epilogue;
 
@@ -98,6 +98,10 @@ struct KernelProblem {
   Shape2 to_kernel(Shape2 s) const { return exchanged ? Shape2{s.n, s.m} : s; }
   Shape2 to_caller(Shape2 s) const { return to_kernel(s); }
 };
+
+/// Fills in scale, beta, reads_ab and reads_c; `empty` is known. Products of factors are rounded once, to
+/// FP32.
+void set_factors(const Problem& problem, KernelProblem& out);
 
 /// Checks everything that does not depend on the kernels or the device.
 Expected<KernelProblem> canonical(const Problem& problem);

@@ -5,6 +5,7 @@
 #include "progress.h"
 #include "src/block_scale_reference.h"
 #include "src/matrix_init.h"
+#include "src/model.h"
 
 namespace tilewright::cli {
 namespace {
@@ -35,7 +36,6 @@ Expected<BlockScaledOperands> BlockScaledOperands::make(const Problem& p, BlockI
   auto b = random_block_scaled(*p.b.block, p.n, p.k, p.l, init, 2 * seed + 1);
   if (!b) return b.error();
   out.a = std::move(*a), out.b = std::move(*b);
-  out.a.tensor_scale = p.scale_a, out.b.tensor_scale = p.scale_b;
   out.problem.a.ld = out.a.padded_k, out.problem.b.ld = out.b.padded_k;
   out.a_scales = packed_scale_bytes(out.a);
   out.b_scales = packed_scale_bytes(out.b);
@@ -52,8 +52,9 @@ Expected<BlockScaledVerdict> BlockScaledOperands::judge(const PlanInfo& plan,
   const Problem& p = problem;
   const Progress progress("FP64 reference");
   const MatrixView source{c.data(), p.c.type, p.n, 1, p.m * p.n};
-  const auto reference =
-      reference_block_scaled(a, b, source, double{p.alpha} * p.scale_d, double{p.beta} * p.scale_d);
+  // Those of the tensors too: they multiply a sum, and are not in what may overflow.
+  const ModelFactors factors = model_factors(p);
+  const auto reference = reference_block_scaled(a, b, source, factors.scale, factors.beta);
   if (!reference) return reference.error();
   const MatrixView got{d.data(), p.d.type, p.n, 1, p.m * p.n};
   // Dequantised operands are bf16, to the last bit but for scales that no data here have.

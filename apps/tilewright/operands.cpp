@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "src/fp8_scales.h"
+#include "src/model.h"
 #include "src/npy.h"
 
 namespace tilewright::cli {
@@ -173,12 +174,11 @@ ReferenceGemm Operands::reference() const {
   r.c = view(c, p.c, p.m, p.n);
   r.a_scales = packed_scale_view(scales_of_a(p), a_scales.data());
   r.b_scales = packed_scale_view(scales_of_b(p), b_scales.data());
-  // A zero factor wins over Inf and NaN.
-  const bool none = p.scale_d == 0 && !p.epilogue.any();
-  const bool no_product = none || p.alpha == 0 || p.scale_a == 0 || p.scale_b == 0;
-  r.alpha = no_product ? 0.0 : double{p.alpha} * p.scale_a * p.scale_b;
-  r.beta = none ? 0.0f : p.beta;
-  r.scale_d = p.scale_d;
+  // Where the kernel applies them: otherwise a scale of D could hide what overflows, or seem to.
+  const ModelFactors factors = model_factors(p);
+  r.alpha = factors.scale;
+  r.beta = factors.beta;
+  r.scale_d = factors.after;
   const EpilogueOps& e = p.epilogue;
   r.epilogue = {e.bias, e.bias_type, bias.data(), e.bias_batch_stride, e.activation};
   return r;

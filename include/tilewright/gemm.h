@@ -126,7 +126,11 @@ struct Problem {
   Operand b{.layout = Layout::column_major};
   Operand c{.type = DType::f16};  // read only when beta is not zero; but for f32: stored as D is
   Operand d{.type = DType::f16};
-  float alpha = 1, beta = 0;  // integer and f64 products are scaled in double, and rounded to nearest even
+  /// alpha, scale_a, scale_b and scale_d (and beta with scale_d) become one factor, multiplied in double and
+  /// rounded once to FP32: only the whole may overflow or vanish. (With an epilogue scale_d comes later, and
+  /// factors in device memory are multiplied in FP32.) Integer and f64 sums are scaled by it in double, and
+  /// rounded to nearest even.
+  float alpha = 1, beta = 0;
   float scale_a = 1, scale_b = 1, scale_d = 1;
   // FP8 only, from here.
   Accumulation accumulation = Accumulation::promoted;
@@ -276,8 +280,8 @@ class Plan {
   /// Launches one kernel on `stream` (a cudaStream_t, or an emulator::Machine*; null is the default one),
   /// with another before it when operands are repacked or dequantised and one after it when K is cut
   /// (PlanInfo::launches), or none when D is empty. amax_d is set to zero before it. Allocates no device
-  /// memory. A and B are not touched when K, alpha or a scale of Problem is zero, nor is C when beta or
-  /// scale_d is (with an epilogue, scale_d comes after all of them), whatever the device scalars are. Errors:
+  /// memory. A and B are not touched when K or the factor of Problem is zero, nor is C when beta or scale_d
+  /// is (with an epilogue, scale_d comes after all of them), whatever the device scalars are. Errors:
   /// a pointer that is null or less aligned than it must be; a current GPU other than the plan's; the
   /// launch's own.
   [[nodiscard]] Status run(const Buffers& buffers, void* stream = nullptr) const;

@@ -76,16 +76,15 @@ void add_shapes(const Kind& kind, std::vector<ProblemCase>& cases) {
   });
   add("zero alpha", [](ProblemCase& c) { c.alpha = 0, c.beta = 2; });
   add("empty", [](ProblemCase& c) { c.m = 0; });
+  for (const ExtremeFactors& factors : kExtremeFactors)
+    add(factors.name, [&](ProblemCase& c) { factors.set(c); });
   add("moderate data", [](ProblemCase& c) { c.k = 512, c.init = BlockInit::moderate, c.scale_a = 1; });
 }
 
 Comparison judge(const ProblemOperands& o, const void* d) {
   const ProblemCase& c = o.case_;
-  BlockScaledTensor a = o.a, b = o.b;
-  a.tensor_scale = c.scale_a, b.tensor_scale = c.scale_b;
   const MatrixView source{o.c_matrix.data(), c.c, o.c_ld, 1, c.m * o.c_ld};
-  const auto reference =
-      reference_block_scaled(a, b, source, double{c.alpha} * c.scale_d, double{c.beta} * c.scale_d);
+  const auto reference = reference_block_scaled(o.a, o.b, source, c.sum_factor(), c.c_factor());
   EXPECT_TRUE(reference) << reference.error().message;
   if (!reference) return {};
   return compare(reference->gemm, reference->d.data(), reference->abs_sum.data(),

@@ -56,9 +56,8 @@ DequantisedReference::DequantisedReference(const ProblemOperands& o)
           .a = {a.data(), DType::bf16, c.k, 1, c.m * c.k},
           .b = {b.data(), DType::bf16, 1, c.k, c.n * c.k},
           .c = {o.c_matrix.data(), c.c, o.c_ld, 1, c.m * o.c_ld},
-          .alpha = double{c.alpha} * c.scale_a * c.scale_b,
-          .beta = c.beta,
-          .scale_d = c.scale_d};
+          .alpha = c.sum_factor(),
+          .beta = c.c_factor()};
   const int64_t depth = std::max<int64_t>(1, c.k);
   gemm.a_scales = {a_powers.data(), 1, depth, 1, 0, c.m};
   gemm.b_scales = {b_powers.data(), 1, depth, 1, 0, c.n};

@@ -80,6 +80,8 @@ void add_options(const FormatPair& f, std::vector<ProblemCase>& cases) {
   add("no K, scale infinite",
       [](ProblemCase& c) { c.k = 0, c.beta = 2, c.scale_a = std::numeric_limits<float>::infinity(); });
   add("zero scale", [](ProblemCase& c) { c.scale_b = 0; });
+  for (const ExtremeFactors& factors : kExtremeFactors)
+    add(factors.name, [&](ProblemCase& c) { factors.set(c); });
   add("moderate data", [](ProblemCase& c) { c.init = BlockInit::moderate, c.scale_a = 1; });
   add("several spans", [](ProblemCase& c) { c.m = 70, c.n = 72, c.k = 5 * 512 + 128; });
 }

@@ -81,8 +81,7 @@ class KernelRun {
                                 .elements = elements.data(),
                                 .ld = t.padded_k,
                                 .batch_stride = t.rows * t.padded_k,
-                                .scales = packed(t, scales),
-                                .tensor_scale = t.tensor_scale};
+                                .scales = packed(t, scales)};
     };
     return {.m = case_.m,
             .n = case_.n,
@@ -90,7 +89,7 @@ class KernelRun {
             .batches = case_.batches,
             .a = operand(a, a_elements, a_scales),
             .b = operand(b, b_elements, b_scales),
-            .alpha = case_.alpha,
+            .alpha = case_.alpha * a.tensor_scale * b.tensor_scale,
             .beta = case_.beta,
             .bias = case_.bias ? bias.data() : nullptr,
             .c = case_.beta != 0 ? c_matrix.data() : nullptr,

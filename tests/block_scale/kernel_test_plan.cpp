@@ -22,7 +22,7 @@ struct Planned {
     problem.c.type = p.c_type;
     problem.d = {.type = c.d_type, .ld = p.d_ld, .batch_stride = p.d_batch_stride};
     problem.alpha = c.alpha, problem.beta = c.beta;
-    problem.scale_a = p.a.tensor_scale, problem.scale_b = p.b.tensor_scale;
+    problem.scale_a = run.a.tensor_scale, problem.scale_b = run.b.tensor_scale;
     options.device = Device::emulator;
     options.overlap = c.overlap;
     buffers = {.a = p.a.elements,

@@ -52,6 +52,12 @@ uint8_t& scale_of(BlockScaledTensor& t, int64_t line, int64_t v) {
   return t.scales[static_cast<size_t>(line * (t.padded_k / scale_vector(t.format)) + v)];
 }
 
+void ExtremeFactors::set(ProblemCase& c) const {
+  c.alpha = alpha, c.beta = beta, c.scale_a = scale_a, c.scale_b = scale_b, c.scale_d = scale_d;
+  c.d = c.c = DType::f32;
+  c.init = BlockInit::moderate;
+}
+
 ProblemOperands::ProblemOperands(const ProblemCase& c)
     : case_(c),
       a(*random_block_scaled(c.a, c.m, c.k, c.l, c.init, 2 * c.seed)),
@@ -188,7 +194,7 @@ void expect_samples_are_right(const ProblemCase& c, TestMachine& machine, Runner
   std::mt19937_64 random(c.seed);
   const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
   const auto* values = reinterpret_cast<const float*>(result.d.data());
-  const double factor = double{c.alpha} * c.scale_a * c.scale_b;
+  const double factor = c.sum_factor();
   double worst = 0;
   for (int sample = 0; sample < 4000; ++sample) {
     // The corners, and anywhere.

@@ -34,6 +34,26 @@ struct ProblemCase {
   /// Changes the random operands.
   std::function<void(BlockScaledTensor& a, BlockScaledTensor& b)> edit;
   int runs = 2;  // whose bits must be the same
+
+  /// What multiplies a sum, and C: all factors together, rounded once to FP32.
+  float sum_factor() const { return static_cast<float>(double{alpha} * scale_a * scale_b * scale_d); }
+  float c_factor() const { return static_cast<float>(double{beta} * scale_d); }
+};
+
+/// Factors of a case that overflow or vanish in FP32 unless they are multiplied as a whole, or even then.
+struct ExtremeFactors {
+  const char* name;
+  float alpha, beta, scale_a, scale_b, scale_d;
+
+  void set(ProblemCase& c) const;
+};
+inline constexpr ExtremeFactors kExtremeFactors[] = {
+    {"large, then small factors", 1e30f, 1e-30f, 1e-30f, 1e-30f, 1e30f},
+    {"small, then large factors", 1e-30f, 1e30f, 1e30f, 1e30f, 1e-30f},
+    {"factors around a large one", 1e30f, 0, 1e20f, 1e-30f, 1},
+    {"large tensors", 1e-20f, 0, 1e20f, 1e20f, 1e-20f},
+    {"factors beyond FP32", 1e30f, 0, 1e20f, 1, 1},
+    {"factors below FP32", 1e-30f, 2, 1e-20f, 1, 1},
 };
 
 /// What the runs of a case gave.

@@ -154,6 +154,34 @@ TEST(BlockScaledCommand, writes_a_timeline_for_each_run) {
   }
 }
 
+// Scales of the tensors multiply sums: they are not in what may overflow, or a lost product would pass.
+TEST(BlockScaledCommand, large_tensor_scales_hide_no_fault) {
+  for (const char* command : {"--dtype nvfp4 --scale_a 1e20 --scale_b 1e20 --alpha 1e-20 --scale_d 1e-20",
+                              "--dtype mxfp8 --arch sm_90a --scale_a 1e19 --scale_b 1e19 --alpha 1e-19 "
+                              "--scale_d 1e-19"}) {
+    const std::string problem = std::string(command) + " --mnk 128,128,256";
+    EXPECT_EQ(gemm(problem).exit_code, 0) << command;
+    const bool hopper = problem.find("sm_90a") != std::string::npos;
+    const Output o =
+        gemm(problem + (hopper ? " --fault skip:wgmma,nth=3" : " --fault skip:tcgen05_mma,nth=3"));
+    EXPECT_EQ(o.exit_code, 1) << o.out;
+    EXPECT_GT(o.json()["runs"][0]["failures"], 0);
+  }
+}
+
+TEST(BlockScaledCommand, only_the_whole_factor_may_overflow) {
+  for (const char* factors : {"--alpha 1e30 --scale_d 1e30 --scale_a 1e-30 --scale_b 1e-30",
+                              "--alpha 1e-30 --scale_d 1e-30 --scale_a 1e30 --scale_b 1e30",
+                              "--alpha 1e30 --scale_a 1e20 --scale_b 1e-30"})
+    for (const char* chip : {" --arch sm_100a ", " --arch sm_90a "}) {
+      const Output o = gemm(std::string("--dtype nvfp4 --mnk 64,64,128 --c_dtype f32") + chip + factors);
+      EXPECT_EQ(o.exit_code, 0) << factors << o.out;
+      const double error = o.json()["runs"][0]["rel_error"];
+      EXPECT_GT(error, 0) << "of finite numbers";
+      EXPECT_LT(error, 1e-6) << factors;
+    }
+}
+
 TEST(BlockScaledCommand, refuses_by_rule) {
   expect_refused(gemm("--dtype mxfp4 --mnk 64,64,100"), "block_scaled.k_multiple", "pads it to 128");
   expect_refused(gemm("--dtype mxfp4:mxfp8"), "block_scaled.types", "mxfp8 x mxfp4");
