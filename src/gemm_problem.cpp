@@ -92,9 +92,13 @@ Status check_types(const Problem& p) {
 
 Status check_scale_mode(const Problem& p) {
   if (p.scale_mode == ScaleMode::per_tensor) return {};
-  const std::pair<const char*, DType> types[] = {{"A", p.a.type}, {"B", p.b.type}};
-  for (const auto& [name, type] : types)
-    if (type != DType::e4m3) return broken(RuleId::scale_mode, name, type_text(type), "e4m3");
+  for (const auto& [name, operand] : {std::pair{"A", &p.a}, std::pair{"B", &p.b}}) {
+    if (operand->block)
+      return broken(RuleId::scale_mode, name, std::string("block-scaled ") + name_of(*operand->block),
+                    "per_tensor");
+    if (operand->type != DType::e4m3)
+      return broken(RuleId::scale_mode, name, type_text(operand->type), "e4m3");
+  }
   if (bits_of(p.d.type) == 8) return broken(RuleId::scale_mode, "D", type_text(p.d.type), "f16");
   if (p.scale_mode != ScaleMode::block_1x128_128x128) return {};
   if (p.accumulation != Accumulation::promoted)
@@ -401,9 +405,11 @@ Expected<KernelProblem> canonical(const Problem& p) {
   if (p.epilogue.any())
     if (Status s = check_epilogue(p)) return *s;
   if (Status s = check_extents(p)) return *s;
-  if (is_block_scaled(p)) return canonical_block_scaled(p);
-  if (Status s = check_types(p)) return *s;
+  const bool block_scaled = is_block_scaled(p);
+  if (!block_scaled)
+    if (Status s = check_types(p)) return *s;
   if (Status s = check_scale_mode(p)) return *s;
+  if (block_scaled) return canonical_block_scaled(p);
   const Expected<Strides> a = strides_of("A", p.a, {p.m, p.k, p.l});
   if (!a) return a.error();
   const Expected<Strides> b = strides_of("B", p.b, {p.k, p.n, p.l});

@@ -351,6 +351,10 @@ Status ProblemArguments::check_given(const Problem& p) const {
       return Error{
           ErrorCode::invalid_argument, fmt::format("option.{}", option),
           fmt::format("--{}: only FP8 sums are promoted; with --dtype {} leave it out", option, dtype)};
+  if (!is_fp8(p.d.type) && given("--no_saturate"))
+    return Error{ErrorCode::invalid_argument, "option.no_saturate",
+                 fmt::format("--no_saturate: only a D of 8 bits saturates; with one of {} leave it out",
+                             name_of(p.d.type))};
   if (!block_scaled() && given("--overlap"))
     return Error{ErrorCode::invalid_argument, "option.overlap",
                  fmt::format("--overlap: only block-scaled types have accumulators in tensor memory; with "

@@ -297,6 +297,10 @@ TEST(BlockScaledPlan, extents_strides_and_alignments_keep_the_rules_of_all_probl
   const Broken table[] = {
       {"extent.range", "m: 4611686018427387904", "2147483647", [](Problem& p) { p.m = int64_t{1} << 62; }},
       {"extent.range", "k: -1", "0", [](Problem& p) { p.k = -1; }},
+      {"scale.mode", "A: block-scaled mxfp8", "per_tensor",
+       [](Problem& p) { p.scale_mode = ScaleMode::block_1x128_128x128; }},
+      {"scale.mode", "A: block-scaled nvfp4", "per_tensor",
+       [](Problem& p) { p.scale_mode = ScaleMode::per_row_column; }, BlockFormat::nvfp4},
       {"ld.length", "A: leading dimension 64", "128", [](Problem& p) { p.a.ld = 64; }},
       {"ld.length", "C: leading dimension 8", "48", [](Problem& p) { p.c.ld = 8; }},
       {"ld.length", "C: leading dimension -256", "48", [](Problem& p) { p.c.ld = -256; }},

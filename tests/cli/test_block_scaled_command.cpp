@@ -183,6 +183,12 @@ TEST(BlockScaledCommand, only_the_whole_factor_may_overflow) {
 }
 
 TEST(BlockScaledCommand, refuses_by_rule) {
+  for (const char* mode : {"row_column", "block"})
+    for (const char* dtype : {"mxfp8", "nvfp4"})
+      expect_refused(gemm(std::string("--scale_mode ") + mode + " --dtype " + dtype), "scale.mode",
+                     std::string("block-scaled ") + dtype);
+  EXPECT_EQ(gemm("--dtype nvfp4 --mnk 64,64,64 --scale_mode tensor").exit_code, 0);
+  expect_refused(gemm("--dtype nvfp4 --no_saturate"), "option.no_saturate", "with one of f16");
   expect_refused(gemm("--dtype mxfp4 --mnk 64,64,100"), "block_scaled.k_multiple", "pads it to 128");
   expect_refused(gemm("--dtype mxfp4:mxfp8"), "block_scaled.types", "mxfp8 x mxfp4");
   expect_refused(gemm("--dtype mxfp8:e4m3"), "block_format.name", "'e4m3'");
