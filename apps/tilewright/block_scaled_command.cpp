@@ -9,6 +9,7 @@
 #include "run_block_scaled.h"
 #include "src/block_scale_gemm.h"
 #include "src/device_info.h"
+#include "src/model.h"
 
 namespace tilewright::cli {
 namespace {
@@ -21,8 +22,9 @@ struct Entry {
   std::optional<BlockScaledVerdict> verdict;  // none with --skip_ref_check
 
   bool passed() const { return !verdict || verdict->passed(); }
+  bool multiplied() const { return plan.launches > 0 && model_factors(problem).scale != 0; }
   std::optional<double> tflops() const {
-    if (!run.time_us || *run.time_us <= 0) return {};
+    if (!multiplied() || !run.time_us || *run.time_us <= 0) return {};
     const Problem& p = problem;
     return 2e-6 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) *
            static_cast<double>(p.l) / *run.time_us;
@@ -200,6 +202,11 @@ uint64_t products_of(const Entry& e) {
 
 constexpr const char* kUnmodelled = "block-scaled products have none here";
 
+std::string nothing_computed(const Entry& e) {
+  if (e.plan.launches == 0) return "D is empty: nothing is computed";
+  return e.multiplied() ? "" : "K or a factor is 0: nothing is multiplied";
+}
+
 void print_entry(const Entry& e) {
   print_configuration(e.problem, e.plan);
   if (e.run.time_us) {
@@ -212,6 +219,7 @@ void print_entry(const Entry& e) {
                e.run.statistics->clusters_canceled == 0
                    ? ""
                    : fmt::format(" (and {} that they took over)", e.run.statistics->clusters_canceled));
+  if (const std::string why = nothing_computed(e); !why.empty()) fmt::print("{}\n", why);
   if (!e.verdict) return fmt::print("not checked\n");
   const Comparison& c = e.verdict->comparison;
   fmt::print("relative error against FP64: {:.3e}; worst element at {:.3f} of its theoretical bound\n",
@@ -230,10 +238,12 @@ void print_table_head(const Request& request, const PlanInfo& plan) {
 }
 
 void print_table_row(const Entry& off, const Entry& on) {
-  if (!off.tflops() || !on.tflops()) return;
-  fmt::print("{:<14} {:>7} {:>9.1f} {:>9.1f} {:>8.2f}%{}\n", label_of(off.problem), off.problem.k,
-             *off.tflops(), *on.tflops(), 100 * (*on.tflops() / *off.tflops() - 1),
-             off.passed() && on.passed() ? "" : "  FAIL");
+  const auto speed = [](const Entry& e) { return e.tflops() ? fmt::format("{:.1f}", *e.tflops()) : "-"; };
+  const std::string speedup =
+      off.tflops() && on.tflops() ? fmt::format("{:.2f}%", 100 * (*on.tflops() / *off.tflops() - 1)) : "-";
+  const std::string why = nothing_computed(off);
+  fmt::print("{:<14} {:>7} {:>9} {:>9} {:>9}{}{}\n", label_of(off.problem), off.problem.k, speed(off),
+             speed(on), speedup, why.empty() ? "" : "  " + why, off.passed() && on.passed() ? "" : "  FAIL");
 }
 
 nlohmann::json to_json(const Entry& e) {

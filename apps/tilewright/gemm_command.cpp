@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -28,8 +30,8 @@ struct GemmArguments {
 
   void add_to(CLI::App& app);
   Expected<std::optional<emulator::FaultSpec>> planted_fault() const;
-  /// The check that is asked for; what is not said of it is `usual`.
-  std::optional<Tolerance> tolerance_or(const Tolerance& usual) const;
+  /// The check that is asked for; what is not said of it is `usual`. Errors: negative or not finite.
+  Expected<std::optional<Tolerance>> tolerance_or(const Tolerance& usual) const;
 };
 
 void GemmArguments::add_to(CLI::App& app) {
@@ -37,13 +39,13 @@ void GemmArguments::add_to(CLI::App& app) {
                  "Default: 4096,4096,4096,1 on a GPU, 512,512,512,1 emulated; f32: 256,256,64,1; "
                  "block-scaled: 8192, 8192 and K 512 to 8192 on a GPU");
   app.add_option("--tolerance,--atol", tolerance,
-                 "Also check |D - reference| <= tolerance + rtol |reference|. Default, with --rtol alone: "
-                 "1e-3, block-scaled: 2e-3");
+                 "Also check |D - reference| <= tolerance + rtol |reference|, the reference rounded to D's "
+                 "type but for block-scaled types. Default, with --rtol alone: 1e-3, block-scaled: 2e-3");
   app.add_option("--rtol", relative_tolerance, "Of that check. Default: 1e-3, f32: 1e-5");
   app.add_option(both_spellings("warmup_iterations"), warmup_iterations,
-                 "GPU: launches before the timed ones. Default: 0, f32: 2")
+                 "GPU: launches before the timed ones. Default: 0, f32 and block-scaled: 2")
       ->check(count_check());
-  app.add_option("--iterations", iterations, "GPU: timed launches. Default: 1, f32: 100")
+  app.add_option("--iterations", iterations, "GPU: timed launches. Default: 1, f32: 100, block-scaled: 20")
       ->check(count_check());
   app.add_flag(both_spellings("skip_ref_check"), skip_ref_check, "Do not check the result");
   app.add_flag(both_spellings("use_cold_l2"), use_cold_l2, "GPU: rotate over more operands than fit in L2");
@@ -78,9 +80,19 @@ Expected<std::optional<emulator::FaultSpec>> GemmArguments::planted_fault() cons
   return std::optional(*spec);
 }
 
-std::optional<Tolerance> GemmArguments::tolerance_or(const Tolerance& usual) const {
-  if (!tolerance && !relative_tolerance) return {};
-  return Tolerance{tolerance.value_or(usual.absolute), relative_tolerance.value_or(usual.relative)};
+Expected<std::optional<Tolerance>> GemmArguments::tolerance_or(const Tolerance& usual) const {
+  if (!tolerance && !relative_tolerance) return std::optional<Tolerance>();
+  Tolerance out = usual;
+  out.absolute = tolerance.value_or(usual.absolute),
+  out.relative = relative_tolerance.value_or(usual.relative);
+  for (const auto& [option, value] : {std::pair{"tolerance", out.absolute}, {"rtol", out.relative}}) {
+    if (value >= 0 && std::isfinite(value)) continue;
+    const double nearest = value > 0 ? std::numeric_limits<double>::max() : 0;
+    return Error{ErrorCode::invalid_argument, fmt::format("option.{}", option),
+                 fmt::format("--{}: {} is {}; nearest legal: {}", option, value,
+                             std::isfinite(value) ? "negative" : "not finite", nearest)};
+  }
+  return std::optional(out);
 }
 
 Expected<emulator::SchedulePolicy> parse_schedule(const std::string& text) {
@@ -135,7 +147,10 @@ int run_block_scaled_gemm(const GemmArguments& args, bool schedule_given) {
                  *schedule,
                  args.seed,
                  args.trace};
-  request.tolerance = args.tolerance_or({2e-3, 1e-3});
+  const Expected<std::optional<Tolerance>> tolerance =
+      args.tolerance_or({.absolute = 2e-3, .relative = 1e-3, .rounded = false});
+  if (!tolerance) return refuse(tolerance.error(), args.json);
+  request.tolerance = *tolerance;
   request.skip_ref_check = args.skip_ref_check;
   request.json = args.json;
   request.schedule_given = schedule_given;
@@ -171,6 +186,10 @@ Expected<int> run_gemm(const GemmArguments& args) {
   if (!init) return init.error();
   const Expected<emulator::SchedulePolicy> schedule = parse_schedule(args.schedule);
   if (!schedule) return schedule.error();
+
+  const Expected<std::optional<Tolerance>> tolerance =
+      args.tolerance_or({.absolute = 1e-3, .relative = f32 ? 1e-5 : 1e-3});
+  if (!tolerance) return tolerance.error();
 
   const bool automatic = options->device == Device::automatic;
   options->device = resolve(options->device, *problem);
@@ -213,8 +232,7 @@ Expected<int> run_gemm(const GemmArguments& args) {
   if (!ran) return ran.error();
   report.run = *ran;
   if (!args.skip_ref_check) {
-    Expected<Verdict> verdict =
-        judge(*operands, report.plan, args.seed, args.tolerance_or({1e-3, f32 ? 1e-5 : 1e-3}));
+    Expected<Verdict> verdict = judge(*operands, report.plan, args.seed, *tolerance);
     if (!verdict) return verdict.error();
     report.verdict = *verdict;
   }

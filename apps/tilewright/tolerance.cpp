@@ -10,7 +10,7 @@
 namespace tilewright::cli {
 namespace {
 
-/// The reference as a number of D's type: what the tolerance is measured from.
+/// The reference as a number of D's type.
 double as_output(double value, DType type, bool saturate) {
   alignas(8) uint8_t element[8];
   store_element(element, type, 0, value, saturate && bits_of(type) == 8);
@@ -29,7 +29,7 @@ ToleranceCheck check_tolerance(const Problem& p, const MatrixView& d, const std:
   for (int64_t b = 0; b < p.l; ++b)
     for (int64_t i = 0; i < p.m; ++i)
       for (int64_t j = 0; j < parts * p.n; ++j, ++at) {
-        const double want = as_output(reference[at], d.type, p.saturate),
+        const double want = t.rounded ? as_output(reference[at], d.type, p.saturate) : reference[at],
                      got = load_element(d.data, d.type, parts * d.index(b, i, j / parts) + j % parts);
         const bool both_nan = std::isnan(want) && std::isnan(got);
         const double bound = t.absolute + t.relative * std::abs(want);
@@ -42,13 +42,15 @@ ToleranceCheck check_tolerance(const Problem& p, const MatrixView& d, const std:
 }
 
 void print_tolerance(const ToleranceCheck& check) {
-  fmt::print("{} of {} elements outside atol {} + rtol {}{}\n", check.found.failures, check.found.elements,
-             check.tolerance.absolute, check.tolerance.relative, first_words("D", check.found));
+  fmt::print("{} of {} elements outside atol {} + rtol {} of the reference{}{}\n", check.found.failures,
+             check.found.elements, check.tolerance.absolute, check.tolerance.relative,
+             check.tolerance.rounded ? " as D's type" : "", first_words("D", check.found));
 }
 
 nlohmann::json to_json(const ToleranceCheck& check) {
   nlohmann::json out{{"atol", check.tolerance.absolute},
                      {"rtol", check.tolerance.relative},
+                     {"rounded", check.tolerance.rounded},
                      {"failures", check.found.failures}};
   if (!check.passed()) out["first_failure"] = first_failure(check.found);
   return out;

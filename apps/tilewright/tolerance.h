@@ -10,9 +10,10 @@
 
 namespace tilewright::cli {
 
-/// |D - reference| <= absolute + relative |reference|.
+/// |D - reference| <= absolute + relative |reference|, as published checks of the type have it.
 struct Tolerance {
   double absolute = 0, relative = 1e-3;
+  bool rounded = true;  // the reference, to D's type; not for block-scaled types
 };
 struct ToleranceCheck {
   Tolerance tolerance;
@@ -21,8 +22,7 @@ struct ToleranceCheck {
   bool passed() const { return found.passed(); }
 };
 
-/// Every element of D, or part of a complex one. `reference`: [batch][row][column], dense, in FP64; it is
-/// rounded to D's type first.
+/// Every element of D, or part of a complex one. `reference`: [batch][row][column], dense, in FP64.
 ToleranceCheck check_tolerance(const Problem& problem, const MatrixView& d,
                                const std::vector<double>& reference, const Tolerance& tolerance);
 

@@ -92,7 +92,7 @@ TEST(BlockScaledCommand, tolerance_is_a_check_besides_the_bound) {
       const Output o = gemm(problem + options);
       ASSERT_EQ(o.exit_code, 0) << o.err;
       EXPECT_EQ(o.json()["runs"][0]["tolerance"],
-                nlohmann::json({{"atol", atol}, {"rtol", rtol}, {"failures", 0}}));
+                nlohmann::json({{"atol", atol}, {"rtol", rtol}, {"rounded", false}, {"failures", 0}}));
     }
     // Full-range data are rounded in FP32: within their bound, but not exact.
     const Output o = gemm(problem + " --init full_range --tolerance 0 --rtol 0");
@@ -103,6 +103,46 @@ TEST(BlockScaledCommand, tolerance_is_a_check_besides_the_bound) {
     EXPECT_EQ(run["pass"], false);
     EXPECT_GT(run["tolerance"]["failures"], 0);
     EXPECT_NE(run["tolerance"]["first_failure"]["got"], run["tolerance"]["first_failure"]["reference"]);
+    // From the reference itself, not from what is nearest to it in D's type.
+    const Output rounded = gemm("--dtype nvfp4 --mnk 64,64,512 --tolerance 1e-9 --rtol 0");
+    EXPECT_EQ(rounded.exit_code, 1);
+    EXPECT_GT(rounded.json()["runs"][0]["tolerance"]["failures"], 0);
+  }
+}
+
+TEST(GemmCommand, a_tolerance_is_finite_and_not_negative) {
+  for (const char* dtype : {"--mnk 64,64,64 --dtype bf16 ", "--mnk 64,64,64 --dtype nvfp4 "})
+    for (const char* option : {"tolerance", "rtol"}) {
+      const std::string command = std::string(dtype) + "--" + option + " ",
+                        rule = std::string("option.") + option;
+      expect_refused(gemm(command + "-1"), rule, "-1 is negative; nearest legal: 0");
+      expect_refused(gemm(command + "nan"), rule, "nan is not finite; nearest legal: 0");
+      expect_refused(gemm(command + "-inf"), rule, "-inf is not finite; nearest legal: 0");
+      expect_refused(gemm(command + "inf"), rule, "inf is not finite; nearest legal: 1.797");
+    }
+}
+
+// Where there is no time, or nothing is multiplied, a table says so.
+TEST(BlockScaledCommand, a_table_has_no_speed_of_nothing) {
+  const std::string table = "gemm --device emulator --dtype nvfp4 --overlap both --N 256 ";
+  const Output no_k = run_program(table + "--M 256 --K 0 256");
+  ASSERT_EQ(no_k.exit_code, 0) << no_k.err;
+  EXPECT_NE(no_k.out.find("nvfp4-nvfp4          0         -         -         -  K or a factor is 0: nothing "
+                          "is multiplied\n"),
+            std::string::npos)
+      << no_k.out;
+  EXPECT_NE(no_k.out.find("%\nPASS"), std::string::npos) << no_k.out;
+  const Output empty = run_program(table + "--M 0 --K 256");
+  ASSERT_EQ(empty.exit_code, 0) << empty.err;
+  EXPECT_NE(empty.out.find(
+                "nvfp4-nvfp4        256         -         -         -  D is empty: nothing is computed\n"),
+            std::string::npos)
+      << empty.out;
+  for (const char* nothing : {"64,64,0", "0,64,64", "64,64,64 --alpha 0"}) {
+    const Output one = run_program(std::string("gemm --device emulator --dtype nvfp4 --mnk ") + nothing);
+    EXPECT_EQ(one.exit_code, 0) << one.err;
+    EXPECT_EQ(one.out.find("TFLOPS"), std::string::npos) << one.out;
+    EXPECT_NE(one.out.find("nothing is"), std::string::npos) << one.out;
   }
 }
 

@@ -30,7 +30,8 @@ TEST(F32Command, takes_all_eight_layouts) {
 
 TEST(F32Command, checks_by_absolute_and_relative_tolerance) {
   const nlohmann::json j = gemm("--dtype f32 --init integers --atol 1e-3 --rtol 1e-5").json();
-  EXPECT_EQ(j["tolerance"], nlohmann::json({{"atol", 1e-3}, {"rtol", 1e-5}, {"failures", 0}}));
+  EXPECT_EQ(j["tolerance"],
+            nlohmann::json({{"atol", 1e-3}, {"rtol", 1e-5}, {"rounded", true}, {"failures", 0}}));
   EXPECT_EQ(gemm("--dtype f32 --tolerance 1e-3").json()["tolerance"]["rtol"], 1e-5);
   const Output o = gemm("--dtype f32 --init normal --mnk 64,64,4096 --atol 0 --rtol 1e-9");
   EXPECT_EQ(o.exit_code, 1);  // the bound holds, this does not
