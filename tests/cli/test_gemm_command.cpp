@@ -341,6 +341,22 @@ TEST(GemmCommand, a_zero_factor_wins_over_infinity) {
       EXPECT_EQ(gemm(small + type + factors).exit_code, 0) << type << factors;
 }
 
+TEST(GemmCommand, factors_are_one_number_for_kernel_and_judge) {
+  // Only a part of it overflows: the bound is as narrow as without factors.
+  for (const char* type : {"bf16", "e4m3"}) {
+    const std::string large = std::string("--mnk 128,128,256 --c_dtype f32 --alpha 1e38 --scale_a 1e4 ") +
+                              "--scale_d 1e-38 --dtype " + type;
+    EXPECT_EQ(gemm(large).exit_code, 0) << type;
+    EXPECT_GT(gemm(large + " --fault skip:wgmma,nth=3").json()["failures"], 0) << type;
+  }
+  for (const char* type : {"f64", "bf16 --c_dtype f32", "f32", "s8"})
+    for (const char* factors : {"--alpha 0.1 --scale_a 0.3 --scale_b 0.7 --scale_d 1.3",
+                                "--alpha 1e-25 --scale_a 1e-21", "--alpha 1e30 --scale_a 1e30"}) {
+      const Output o = gemm(std::string("--mnk 64,64,64 ") + factors + " --dtype " + type);
+      EXPECT_EQ(o.exit_code, 0) << type << ' ' << factors << o.out;
+    }
+}
+
 TEST(GemmCommand, messages_name_what_is_wrong) {
   expect_refused(gemm("--K 96"), "option.K", "--M and --N missing");
   expect_refused(gemm("--dtype fp8"), "dtype.name", "nvfp4, fp8-1x128");
