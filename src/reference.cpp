@@ -230,8 +230,11 @@ Expectation expect(const ReferenceGemm& g, const ComparisonRules& rules, double 
   const double product = alpha == 0 ? 0.0 : alpha * (sum * (1 + bound.relative) + bound.absolute);
   const double scale = std::fabs(g.scale_d);
   Expectation e{reference, 0, false};
-  // Sums, scaled sums and results below half of the largest float cannot overflow on the way.
-  const double peak = std::max({sum, product + added, scale * (product + added)});
+  // Sums, and what else lies on the way to the result, cannot overflow below half of the largest float. A
+  // factor alone gives the result itself, which is judged.
+  const bool direct = added == 0 && scale == 1 && g.epilogue.activation == Activation::none &&
+                      g.a_scales.data == nullptr && g.b_scales.data == nullptr;
+  const double peak = direct ? sum : std::max({sum, product + added, scale * (product + added)});
   e.any = std::isfinite(reference) && (sum >= bound.largest || !(peak < 0x1p127));
   e.error = scale * alpha * (bound.relative * sum + bound.absolute);
   const bool exact = bound.relative == 0 && g.alpha == 1 && added == 0 && g.scale_d == 1 && sum < 0x1p24;
@@ -292,6 +295,7 @@ void judge(Partial& partial, const Expectation& e, double got, bool saturate, in
            int64_t column) {
   Comparison& r = partial.result;
   ++r.elements;
+  if (e.any) ++r.unbounded;
   // What saturates is as far off as it is from the largest value, not from the sum before.
   constexpr double kMost = std::numeric_limits<double>::max();
   const double reference =
@@ -327,6 +331,7 @@ void merge(Partial& sum, const Partial& next) {
   }
   a.elements += b.elements;
   a.failures += b.failures;
+  a.unbounded += b.unbounded;
   a.max_error = std::max(a.max_error, b.max_error);
   a.worst_ratio = std::max(a.worst_ratio, b.worst_ratio);
   sum.error_square += next.error_square;

@@ -224,8 +224,7 @@ void print_entry(const Entry& e) {
   const Comparison& c = e.verdict->comparison;
   fmt::print("relative error against FP64: {:.3e}; worst element at {:.3f} of its theoretical bound\n",
              c.relative_error, c.worst_ratio);
-  if (!c.passed())
-    fmt::print("{} of {} elements outside their bound{}\n", c.failures, c.elements, first_words("D", c));
+  print_comparison("D", c);
   if (e.verdict->tolerance) print_tolerance(*e.verdict->tolerance);
   fmt::print("not compared with the model of the tensor core: {}\n", kUnmodelled);
   fmt::print("{}\n", e.passed() ? "PASS" : "FAIL");
@@ -277,6 +276,7 @@ nlohmann::json to_json(const Entry& e) {
     out["rel_error"] = c.relative_error;
     out["worst_ratio"] = c.worst_ratio;
     out["failures"] = c.failures;
+    out["unbounded"] = c.unbounded;
     if (e.verdict->tolerance) out["tolerance"] = to_json(*e.verdict->tolerance);
     out["model_elements"] = 0;
     out["model_why_not"] = kUnmodelled;

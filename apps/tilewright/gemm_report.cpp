@@ -67,6 +67,7 @@ void add_verdict(const Verdict& verdict, nlohmann::json& out) {
   out["error_bound"] = verdict.error_bound;
   out["worst_ratio"] = c.worst_ratio;
   out["failures"] = c.failures;
+  out["unbounded"] = c.unbounded;
   if (!c.passed()) out["first_failure"] = first_failure(c);
   const ModelCheck& model = verdict.model;
   out["model_elements"] = model.elements;
@@ -241,8 +242,7 @@ void print_result(const GemmReport& r) {
       "relative error against FP64: {:.3e}, theoretical bound: {:.3e}; worst element at {:.3f} of its "
       "bound\n",
       c.relative_error, r.verdict->error_bound, c.worst_ratio);
-  if (!c.passed())
-    fmt::print("{} of {} elements outside their bound{}\n", c.failures, c.elements, first_words("D", c));
+  print_comparison("D", c);
   if (r.verdict->tolerance) print_tolerance(*r.verdict->tolerance);
   print_model_check(*r.verdict);
   print_epilogue_verdict(*r.verdict);

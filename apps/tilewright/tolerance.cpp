@@ -56,6 +56,14 @@ nlohmann::json to_json(const ToleranceCheck& check) {
   return out;
 }
 
+void print_comparison(const char* name, const Comparison& c) {
+  if (!c.passed())
+    fmt::print("{} of {} elements outside their bound{}\n", c.failures, c.elements, first_words(name, c));
+  if (c.unbounded > 0)
+    fmt::print("{} of {} elements may overflow FP32 on the way: any value of theirs passes\n", c.unbounded,
+               c.elements);
+}
+
 nlohmann::json first_failure(const Comparison& c) {
   return {{"batch", c.batch},         {"row", c.row},    {"column", c.column}, {"got", c.got},
           {"reference", c.reference}, {"bound", c.bound}};

@@ -30,6 +30,9 @@ ToleranceCheck check_tolerance(const Problem& problem, const MatrixView& d,
 void print_tolerance(const ToleranceCheck& check);
 nlohmann::json to_json(const ToleranceCheck& check);
 
+/// How many elements are outside their bound, and how many have none; nothing if there are none of either.
+void print_comparison(const char* name, const Comparison& comparison);
+
 /// Numbers in an element: the parts of a complex one are judged one by one.
 inline int64_t parts_of(DType type) { return is_complex(type) ? 2 : 1; }
 /// The first element outside: an object, or words behind what was counted (none if all passed).

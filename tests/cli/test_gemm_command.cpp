@@ -357,6 +357,23 @@ TEST(GemmCommand, factors_are_one_number_for_kernel_and_judge) {
     }
 }
 
+TEST(GemmCommand, a_result_that_overflows_is_judged_and_one_that_may_on_the_way_is_counted) {
+  const std::string large = "--mnk 64,64,256 --c_dtype f32 --alpha 1e37 --dtype ";
+  for (const std::string type : {"bf16", "e4m3", "nvfp4"})
+    for (const bool faulty : {false, true}) {
+      const std::string product = type == "nvfp4" ? "tcgen05_mma" : "wgmma";
+      const nlohmann::json j = gemm(large + type + (faulty ? " --fault skip:" + product + ",nth=3" : ""))
+                                   .json(),
+                           run = type == "nvfp4" ? j["runs"][0] : j;
+      EXPECT_EQ(run["unbounded"], 0) << type;
+      EXPECT_EQ(run["failures"] > 0, faulty) << type;
+    }
+  // What C is added to may have overflowed.
+  const Output o =
+      run_program("gemm --device emulator --mnk 64,64,64 --c_dtype f32 --dtype bf16 --alpha 1e38 --beta 1");
+  EXPECT_NE(o.out.find("4096 of 4096 elements may overflow FP32 on the way"), std::string::npos) << o.out;
+}
+
 TEST(GemmCommand, messages_name_what_is_wrong) {
   expect_refused(gemm("--K 96"), "option.K", "--M and --N missing");
   expect_refused(gemm("--dtype fp8"), "dtype.name", "nvfp4, fp8-1x128");
