@@ -40,9 +40,9 @@ Expectation::Expectation(const GemmCase& c, const HostOperands& operands, const 
   gemm_.c = operands.c.view();
   gemm_.a_scales = scale_view(operands.a_scales, p, 1);
   gemm_.b_scales = scale_view(operands.b_scales, p, p.scale_mode == ScaleMode::per_row_column ? 1 : 128);
-  gemm_.alpha = factors_.alpha;
-  gemm_.beta = factors_.reference_beta;
-  gemm_.scale_d = factors_.scale_d;
+  gemm_.alpha = factors_.scale;
+  gemm_.beta = factors_.beta;
+  gemm_.scale_d = factors_.after;
   const EpilogueOps& e = p.epilogue;
   gemm_.epilogue = {e.bias, e.bias_type, operands.bias.bytes.data(), operands.bias.shape.batch_stride,
                     e.activation};
@@ -57,7 +57,7 @@ Expectation::Expectation(const GemmCase& c, const HostOperands& operands, const 
 void Expectation::run_model(const PlanInfo& plan) {
   const Problem& p = case_.problem;
   sums_.assign(static_cast<size_t>(p.m * p.n * p.l), 0.0);
-  if (!factors_.model.reads_ab) return;
+  if (!factors_.reads_ab) return;
   if (p.a.type == DType::f32) {
     const std::vector<float> sums = simt_sums(plan, p, operands_.a.view(), operands_.b.view());
     sums_.assign(sums.begin(), sums.end());
@@ -131,7 +131,7 @@ std::string Expectation::compare_with_model(const HostOperand& output, const std
   if (sums_.empty()) return "";
   const Problem& p = case_.problem;
   const DType type = output.shape.type;
-  const ModelEpilogue epilogue{p, gemm_, factors_.model, exchanged_};
+  const ModelEpilogue epilogue{p, gemm_, factors_, exchanged_};
   for (int64_t batch = 0; batch < p.l; ++batch) {
     for (int64_t row = 0; row < p.m; ++row) {
       for (int64_t column = 0; column < p.n; ++column) {

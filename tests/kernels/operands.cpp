@@ -170,8 +170,8 @@ HostOperands make_operands(const GemmCase& c) {
   o.b = make(shape_of(p.b, p.k, p.n, p.l));
   o.c = make(shape_of(p.c, p.m, p.n, p.l));
   o.d = make(shape_of(p.d, p.m, p.n, p.l));
-  const Factors factors = factors_of(c);
-  if (factors.model.reads_ab) {
+  const ModelFactors factors = factors_of(c);
+  if (factors.reads_ab) {
     fill(o.a, c, c.a_value, c.seed);
     fill(o.b, c, c.b_value, c.seed + 1);
     if (c.data == Data::specials) {
@@ -179,7 +179,7 @@ HostOperands make_operands(const GemmCase& c) {
       plant_specials(o.b, true);
     }
   }
-  if (factors.model.reads_c) fill(o.c, c, c.c_value, c.seed + 2);
+  if (factors.reads_c) fill(o.c, c, c.c_value, c.seed + 2);
   const EpilogueOps& e = p.epilogue;
   if (e.bias != BiasKind::none) {
     const int64_t count = e.bias == BiasKind::row ? p.m : p.n;
@@ -190,8 +190,8 @@ HostOperands make_operands(const GemmCase& c) {
   if (p.scale_mode != ScaleMode::per_tensor) {
     const bool blocks = p.scale_mode == ScaleMode::block_1x128_128x128;
     const int64_t k_blocks = blocks ? (p.k + 127) / 128 : 1, n_lines = blocks ? (p.n + 127) / 128 : p.n;
-    o.a_scales = make_scales(p.a_scales, p.m, k_blocks, p.l, false, c.a_scale, factors.model.reads_ab);
-    o.b_scales = make_scales(p.b_scales, n_lines, k_blocks, p.l, blocks, c.b_scale, factors.model.reads_ab);
+    o.a_scales = make_scales(p.a_scales, p.m, k_blocks, p.l, false, c.a_scale, factors.reads_ab);
+    o.b_scales = make_scales(p.b_scales, n_lines, k_blocks, p.l, blocks, c.b_scale, factors.reads_ab);
   }
   return o;
 }
@@ -216,14 +216,8 @@ ModelFactors device_factors(const Problem& p) {
   return f;
 }
 
-Factors factors_of(const GemmCase& c) {
-  const Problem& p = c.problem;
-  Factors f;
-  f.model = c.device_scalars ? device_factors(p) : model_factors(p);
-  f.alpha = f.model.reads_ab ? double{p.alpha} * p.scale_a * p.scale_b : 0.0;
-  f.reference_beta = f.model.reads_c ? p.beta : 0.0;
-  f.scale_d = f.model.reads_ab || f.model.reads_c || p.epilogue.any() ? p.scale_d : 1.0;
-  return f;
+ModelFactors factors_of(const GemmCase& c) {
+  return c.device_scalars ? device_factors(c.problem) : model_factors(c.problem);
 }
 
 }  // namespace tilewright::testing

@@ -57,11 +57,7 @@ struct HostOperands {
 };
 HostOperands make_operands(const GemmCase& c);
 
-/// The factors of the epilogue as kernels compute them, and as the formula has them.
-struct Factors {
-  ModelFactors model;
-  double alpha = 0, reference_beta = 0, scale_d = 1;
-};
-Factors factors_of(const GemmCase& c);
+/// The factors of the epilogue as kernels compute them.
+ModelFactors factors_of(const GemmCase& c);
 
 }  // namespace tilewright::testing
