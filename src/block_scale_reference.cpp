@@ -24,13 +24,13 @@ Status check_operands(const BlockScaledTensor& a, const BlockScaledTensor& b) {
 }
 
 // |x~| of every element, [batch][row][k].
-std::vector<double> magnitudes(const BlockScaledTensor& tensor) {
+std::vector<double> magnitudes(const BlockScaledTensor& tensor, bool packed) {
   std::vector<double> result;
   result.reserve(static_cast<size_t>(tensor.batches * tensor.rows * tensor.k));
   for (int64_t batch = 0; batch < tensor.batches; ++batch)
     for (int64_t row = 0; row < tensor.rows; ++row)
       for (int64_t column = 0; column < tensor.k; ++column)
-        result.push_back(block_scaled_magnitude(tensor, batch, row, column));
+        result.push_back(block_scaled_magnitude(tensor, batch, row, column, packed));
   return result;
 }
 
@@ -44,7 +44,8 @@ MatrixView columns_of(const std::vector<double>& values, const BlockScaledTensor
 
 }  // namespace
 
-double block_scaled_magnitude(const BlockScaledTensor& tensor, int64_t batch, int64_t row, int64_t column) {
+double block_scaled_magnitude(const BlockScaledTensor& tensor, int64_t batch, int64_t row, int64_t column,
+                              bool packed) {
   const double least = with_type(element_type(tensor.format), [](auto t) {
     using T = decltype(t);
     if constexpr (std::is_same_v<T, e2m1> || std::is_same_v<T, e4m3> || std::is_same_v<T, e5m2>) {
@@ -56,8 +57,7 @@ double block_scaled_magnitude(const BlockScaledTensor& tensor, int64_t batch, in
   const double scale =
       std::max(least_scale, tensor.scale(batch, row, column)) * static_cast<double>(tensor.tensor_scale);
   const double value = std::fabs(tensor.value(batch, row, column));
-  const bool zero = value == 0 && !is_fp4(tensor.format);
-  return zero ? 0x1p-126 * scale : std::max(value, least * scale);
+  return value == 0 && !packed ? 0x1p-126 * scale : std::max(value, least * scale);
 }
 
 Expected<BlockScaledReference> reference_block_scaled(const BlockScaledTensor& a, const BlockScaledTensor& b,
@@ -79,7 +79,8 @@ Expected<BlockScaledReference> reference_block_scaled(const BlockScaledTensor& a
   out.abs_sum.resize(out.d.size());
   if (Status error = reference_gemm(out.gemm, out.d.data(), nullptr)) return *error;
 
-  const auto a_magnitude = magnitudes(a), b_magnitude = magnitudes(b);
+  const bool packed = is_fp4(a.format) && is_fp4(b.format);
+  const auto a_magnitude = magnitudes(a, packed), b_magnitude = magnitudes(b, packed);
   ReferenceGemm sums = out.gemm;
   sums.a = rows_of(a_magnitude, a);
   sums.b = columns_of(b_magnitude, b);

@@ -14,14 +14,17 @@ namespace tilewright {
 struct BlockScaledReference {
   ReferenceGemm gemm;           // the dequantised operands as f64: what compare() takes
   std::vector<double> d;        // [batch][m][n]
-  std::vector<double> abs_sum;  // S of reference.h; |x~| is |x| times the scale, both at least the least
-                                // normal number of their types; an e4m3 or e5m2 zero counts as 2^-126
+  std::vector<double> abs_sum;  // S of reference.h, of block_scaled_magnitude()
   AccumulationBound bound;      // of the tensor core's sums
   std::vector<double> a, b;     // dequantised; `gemm` points here
 };
 
-/// |x~| of an element.
-double block_scaled_magnitude(const BlockScaledTensor& tensor, int64_t batch, int64_t row, int64_t column);
+/// |x~| of an element: the element times its scale, both at least the least normal number of their types. An
+/// element that is zero counts as 2^-126, but for FP4 beside FP4 (`packed`), which are aligned by their
+/// scales alone: there it is as large as the least normal one, so that a bound holds whatever scales zeros
+/// have.
+double block_scaled_magnitude(const BlockScaledTensor& tensor, int64_t batch, int64_t row, int64_t column,
+                              bool packed);
 
 /// `c` may be empty when beta is 0. Errors: operands with different K, batches or scale vectors.
 Expected<BlockScaledReference> reference_block_scaled(const BlockScaledTensor& a, const BlockScaledTensor& b,

@@ -22,6 +22,10 @@ Status check_multiple(BlockFormat format, int64_t multiple) {
                    " elements; the nearest legal multiple is " + std::to_string(nearest)};
 }
 
+uint8_t zero_block_code(BlockFormat format) {
+  return with_format(format, [](auto f) { return zero_block_scale<typename BlockTraits<f>::Scale>().bits; });
+}
+
 // The largest finite magnitude.
 float finite_amax(const QuantiseSource& source) {
   float greatest = 0;
@@ -113,8 +117,8 @@ Expected<BlockScaledTensor> make_block_scaled(BlockFormat format, int64_t rows, 
                         .elements = {},
                         .scales = {}};
   out.elements.assign(static_cast<size_t>(batches * rows * out.row_bytes()), 0);
-  const uint8_t unit = scale_type(format) == DType::e8m0 ? unit_scale<e8m0>.bits : unit_scale<e4m3>.bits;
-  out.scales.assign(static_cast<size_t>(scale_bytes<ScaleLayout::linear>(out.scale_shape())), unit);
+  out.scales.assign(static_cast<size_t>(scale_bytes<ScaleLayout::linear>(out.scale_shape())),
+                    zero_block_code(format));
   return out;
 }
 
@@ -166,8 +170,7 @@ std::vector<uint8_t> packed_scale_bytes(const BlockScaledTensor& tensor, uint8_t
 }
 
 std::vector<uint8_t> packed_scale_bytes(const BlockScaledTensor& tensor) {
-  return packed_scale_bytes(
-      tensor, scale_type(tensor.format) == DType::e8m0 ? unit_scale<e8m0>.bits : unit_scale<e4m3>.bits);
+  return packed_scale_bytes(tensor, zero_block_code(tensor.format));
 }
 
 Expected<std::vector<e8m0>> exact_e8m0_scales(const float* scales, int64_t count) {

@@ -23,7 +23,7 @@ struct QuantisedMatrices {
   /// [batch][row][padded K], at a multiple of 16; e2m1 two to a byte, even index in the low nibble.
   uint8_t* elements = nullptr;
   /// Of {rows, padded K / scale_vector(format), batches}, at a multiple of 16. Columns from K to padded K
-  /// hold zeros with scales of 1, as the padding of the scales does.
+  /// hold zeros; the padding of the scales holds zero_block_scale, as blocks of zeros do.
   WritableBlockScales scales{};
 };
 
@@ -59,15 +59,15 @@ Status convert_scales(const From& from, const To& to, Device device, void* strea
                         {.shape = to.shape(),
                          .from = reinterpret_cast<const uint8_t*>(from.data()),
                          .to = reinterpret_cast<uint8_t*>(to.data()),
-                         .padding = unit_scale<typename To::value_type>.bits},
+                         .padding = zero_block_scale<typename To::value_type>().bits},
                         device, stream);
 }
 
 }  // namespace detail
 
-/// Linear to packed, with scales of 1 in the padding, on a stream and a device as quantise_on_device. Errors:
-/// different shapes; a pointer that is null, or packed scales that are not at a multiple of 16; the launch's
-/// own.
+/// Linear to packed, with zero_block_scale in the padding, on a stream and a device as quantise_on_device.
+/// Errors: different shapes; a pointer that is null, or packed scales that are not at a multiple of 16; the
+/// launch's own.
 template <class T>
 [[nodiscard]] Status pack_scales_on_device(LinearScales<const T> from, PackedScales<T> to,
                                            void* stream = nullptr, Device device = Device::automatic) {

@@ -145,7 +145,16 @@ void expect_one_result(BlockFormat a, BlockFormat b, TestMachine& machine) {
 
 void expect_large_is_right(const ProblemCase& c, TestMachine& machine) {
   expect_samples_are_right(c, machine, run_block_scaled_case, block_scaled_bound(c.a, c.b, c.k),
-                           block_scaled_magnitude);
+                           [packed = is_fp4(c.a) && is_fp4(c.b)](const BlockScaledTensor& t, int64_t batch,
+                                                                 int64_t line, int64_t k) {
+                             return block_scaled_magnitude(t, batch, line, k, packed);
+                           });
+}
+
+void expect_zeros_cost_no_bits(TestMachine& machine) {
+  for (const ProblemCase& c : data_and_zeros_cases())
+    expect_samples_are_right(c, machine, run_block_scaled_case, block_scaled_bound(c.a, c.b, c.k),
+                             value_magnitude);
 }
 
 }  // namespace tilewright::testing

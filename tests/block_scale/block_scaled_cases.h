@@ -22,5 +22,7 @@ void expect_scale_padding_unread(BlockFormat format, TestMachine& machine);
 void expect_one_result(BlockFormat a, BlockFormat b, TestMachine& machine);
 /// Some elements of an f32 D against FP64; with two runs or more, all bits of each.
 void expect_large_is_right(const ProblemCase& c, TestMachine& machine);
+/// data_and_zeros_cases() within a bound for which zeros are nothing.
+void expect_zeros_cost_no_bits(TestMachine& machine);
 
 }  // namespace tilewright::testing

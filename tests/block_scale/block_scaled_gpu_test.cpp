@@ -39,6 +39,8 @@ TEST_F(BlockScaledGpu, padding_of_scales_changes_no_bit) {
   for (const BlockFormat format : {mxfp8, mxfp4, nvfp4}) expect_scale_padding_unread(format, machine);
 }
 
+TEST_F(BlockScaledGpu, zeros_cost_no_bits) { expect_zeros_cost_no_bits(machine); }
+
 TEST_F(BlockScaledGpu, one_problem_has_one_result) {
   for (const auto& [a, b] : kFormatPairs) expect_one_result(a, b, machine);
 }

@@ -31,6 +31,11 @@ TEST(BlockScaled, one_problem_has_one_result) {
   expect_one_result(nvfp4, nvfp4, machine);
 }
 
+TEST(BlockScaled, zeros_cost_no_bits) {
+  EmulatedMachine machine;
+  expect_zeros_cost_no_bits(machine);
+}
+
 // As on a GPU, where they are large.
 TEST(BlockScaled, samples_are_right) {
   using enum BlockFormat;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <random>
 
 #include "src/matrix_init.h"
@@ -185,8 +186,55 @@ void print_differences(const ProblemCase& c, const ProblemResult& emulated, cons
   if (count > 4) std::printf("  and %zu more\n", count - 4);
 }
 
+double value_magnitude(const BlockScaledTensor& tensor, int64_t batch, int64_t line, int64_t k) {
+  return std::fabs(tensor.value(batch, line, k));
+}
+
+std::vector<ProblemCase> data_and_zeros_cases() {
+  struct Data {
+    const char* what;
+    float a, b;         // magnitudes
+    int64_t zero_from;  // K of a block of zeros in every line of A and B
+    int64_t k;          // padded to 384
+  };
+  std::vector<ProblemCase> cases;
+  for (const auto& [a, b] : kFormatPairs)
+    for (const Data& data : {Data{"1e-5, K padded", 1e-5f, 1e-5f, 384, 300},
+                             {"1e-6, K padded", 1e-6f, 1e-6f, 384, 300},
+                             {"2^-40 x 1, K padded", 0x1p-40f, 1, 384, 300},
+                             {"1e-6, a block of zeros", 1e-6f, 1e-6f, 64, 384},
+                             {"2^-40 x 1, a block of zeros", 0x1p-40f, 1, 64, 384},
+                             {"2^126 x 2^-120, a block of zeros", 0x1p126f, 0x1p-120f, 64, 384}}) {
+      ProblemCase c;
+      c.a = a, c.b = b;
+      c.m = 70, c.n = 72, c.k = 384, c.d = c.c = DType::f32;
+      c.seed = cases.size() + 1;
+      c.name = text(name_of(a), " x ", name_of(b), ' ', data.what);
+      c.edit = [data, seed = c.seed](BlockScaledTensor& left, BlockScaledTensor& right) {
+        const auto fill = [&](BlockScaledTensor& t, float magnitude, uint64_t of) {
+          std::vector<float> values(static_cast<size_t>(t.rows * data.k));
+          fill_matrix(values.data(), {DType::f32, t.rows, data.k, 1, data.k}, Init::normal, of);
+          for (size_t i = 0; i < values.size(); ++i) {
+            const auto k = static_cast<int64_t>(i) % data.k - data.zero_from;
+            constexpr float kMost = std::numeric_limits<float>::max();
+            values[i] = k >= 0 && k < 32 ? 0 : std::clamp(values[i] * magnitude, -kMost, kMost);
+          }
+          const bool fits = scale_type(t.format) == DType::e4m3;  // their scales have few binades
+          t = *quantise({values.data(), DType::f32, t.rows, data.k, 1, data.k}, t.format,
+                        {.tensor_scale = fits});
+          t.k = t.padded_k;
+          t.tensor_scale = 1;  // a factor of D
+        };
+        fill(left, data.a, 2 * seed);
+        fill(right, data.b, 2 * seed + 1);
+      };
+      cases.push_back(std::move(c));
+    }
+  return cases;
+}
+
 void expect_samples_are_right(const ProblemCase& c, TestMachine& machine, Runner run,
-                              const AccumulationBound& bound, Magnitude magnitude) {
+                              const AccumulationBound& bound, const Magnitude& magnitude) {
   ASSERT_EQ(c.d, DType::f32);
   const ProblemResult result = run(c, machine, false);
   ASSERT_EQ(result.failure, "");

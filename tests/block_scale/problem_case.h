@@ -101,9 +101,16 @@ void expect_pass(const char* group, const std::vector<ProblemCase>& cases, TestM
 void print_differences(const ProblemCase& c, const ProblemResult& emulated, const ProblemResult& gpu);
 
 /// What the error of a sum is proportional to is the sum of products of these of the elements.
-using Magnitude = double (*)(const BlockScaledTensor& tensor, int64_t batch, int64_t line, int64_t k);
+using Magnitude =
+    std::function<double(const BlockScaledTensor& tensor, int64_t batch, int64_t line, int64_t k)>;
 /// Runs a case and judges some elements of its f32 D, of a case too large to compute all, against FP64.
 void expect_samples_are_right(const ProblemCase& c, TestMachine& machine, Runner run,
-                              const AccumulationBound& bound, Magnitude magnitude);
+                              const AccumulationBound& bound, const Magnitude& magnitude);
+
+/// The magnitude of an element's value: nothing for a zero, whatever its scale.
+double value_magnitude(const BlockScaledTensor& tensor, int64_t batch, int64_t line, int64_t k);
+/// Quantised data, small and large, beside what must not cost them their bits: K padded with zeros, or a
+/// block of zeros in each line. D is f32.
+std::vector<ProblemCase> data_and_zeros_cases();
 
 }  // namespace tilewright::testing

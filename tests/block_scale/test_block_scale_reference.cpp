@@ -112,6 +112,22 @@ TEST(BlockScaledReference, equals_the_textbook_sum_of_elements_times_scales) {
   }
 }
 
+TEST(BlockScaledReference, an_fp4_zero_counts_where_sums_are_aligned_by_scales_alone) {
+  const auto zeros = [](BlockFormat format) {
+    auto t = *make_block_scaled(format, 1, 64, 1);
+    t.scales.assign(t.scales.size(), 127);  // 1: not of the quantisers
+    return t;
+  };
+  const auto some = [](BlockFormat format) {
+    return *random_block_scaled(format, 1, 64, 1, BlockInit::moderate, 1);
+  };
+  const auto sum = [&](BlockFormat a, BlockFormat b) {
+    return reference_block_scaled(some(a), zeros(b))->abs_sum[0];
+  };
+  EXPECT_LT(sum(BlockFormat::mxfp8, BlockFormat::mxfp4), 0x1p-110);
+  EXPECT_GT(sum(BlockFormat::mxfp4, BlockFormat::mxfp4), 0x1p-1);
+}
+
 TEST(BlockScaledReference, a_nan_scale_reaches_the_row_it_belongs_to_and_no_other) {
   auto a = random(BlockFormat::mxfp4, 4, 128, BlockInit::moderate);
   const auto b = random(BlockFormat::mxfp4, 3, 128, BlockInit::moderate, 2);

@@ -120,12 +120,12 @@ TEST(Case, C10_5p8_gives_463p4_and_rounds_to_448) {
   EXPECT_EQ(block_scale<BlockFormat::nvfp4>(1e-6f).bits, 1) << "never zero from data that are not";
 }
 
-TEST(Quantise, zeros_have_scale_one_and_keep_their_sign) {
+TEST(Quantise, zeros_have_the_scale_of_their_rule_and_keep_their_sign) {
   for (BlockFormat format : kFormats) {
     std::vector<float> values(64, 0.0f);
     values[1] = -0.0f;
     const auto q = quantise_rows(values, 1, format);
-    EXPECT_EQ(q.scale(0, 0, 0), 1) << name_of(format);
+    EXPECT_EQ(q.scale(0, 0, 0), format == BlockFormat::nvfp4 ? 1 : 0x1p-124) << name_of(format);
     EXPECT_FALSE(std::signbit(q.value(0, 0, 0)));
     EXPECT_TRUE(std::signbit(q.value(0, 0, 1)));
   }
@@ -172,7 +172,7 @@ TEST(Case, C34_the_even_element_of_a_quantised_row_is_the_low_nibble) {
   }
 }
 
-TEST(Quantise, k_is_padded_with_zeros_of_scale_one) {
+TEST(Quantise, k_is_padded_with_blocks_of_zeros) {
   for (BlockFormat format : kFormats) {
     const auto q = quantise_rows(ramp(3 * 100, 5.0f), 3, format);
     EXPECT_EQ(q.k, 100);
@@ -182,6 +182,9 @@ TEST(Quantise, k_is_padded_with_zeros_of_scale_one) {
       for (int64_t column = 100; column < 128; ++column) EXPECT_EQ(q.value(0, row, column), 0);
       EXPECT_EQ(q.scale(0, row, 112), format == BlockFormat::nvfp4 ? 1.0 : q.scale(0, row, 96));
     }
+    // Whole blocks of padding.
+    const auto wide = quantise_rows(ramp(3 * 20, 5.0f), 3, format);
+    EXPECT_EQ(wide.scale(0, 2, 64), format == BlockFormat::nvfp4 ? 1 : 0x1p-124);
     const auto tight = quantise_rows(ramp(3 * 96, 5.0f), 3, format, {.k_multiple = 32});
     EXPECT_EQ(tight.padded_k, 96);
   }

@@ -86,15 +86,15 @@ TEST(ScaleFactors, packing_and_unpacking_keep_every_scale_and_fill_the_padding) 
   for (size_t i = 0; i < linear.size(); ++i) ASSERT_EQ(back[i].bits, linear[i].bits);
 }
 
-TEST(ScaleFactors, padding_is_one_unless_asked_otherwise) {
+TEST(ScaleFactors, padding_is_as_blocks_of_zeros_unless_asked_otherwise) {
   std::vector<e8m0> bytes;
   const ScaleShape shape{1, 1, 1};
   const e8m0 two = e8m0::from_bits(128);
   const auto to = packed(bytes, shape);
   ASSERT_FALSE(pack_scales(*LinearScales<const e8m0>::make(&two, 1, shape), to));
   EXPECT_EQ(bytes[0].bits, 128);
-  for (size_t i = 1; i < 512; ++i) ASSERT_EQ(static_cast<float>(bytes[i]), 1);
-  EXPECT_EQ(static_cast<float>(unit_scale<e4m3>), 1);
+  for (size_t i = 1; i < 512; ++i) ASSERT_EQ(static_cast<float>(bytes[i]), 0x1p-124f);
+  EXPECT_EQ(static_cast<float>(zero_block_scale<e4m3>()), 1);
 }
 
 TEST(ScaleFactors, shapes_that_differ_are_refused) {

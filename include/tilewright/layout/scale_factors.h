@@ -17,8 +17,7 @@
 
 #include "tilewright/config.h"
 #include "tilewright/error.h"
-#include "tilewright/numeric/e8m0.h"
-#include "tilewright/numeric/float8.h"
+#include "tilewright/numeric/block_format.h"
 
 namespace tilewright {
 
@@ -91,14 +90,6 @@ TILEWRIGHT_HOST_DEVICE constexpr ScalePlace packed_scale_place(const ScaleShape&
 template <class T>
 inline constexpr bool is_scale_type =
     std::is_same_v<std::remove_const_t<T>, e8m0> || std::is_same_v<std::remove_const_t<T>, e4m3>;
-
-/// The scale 1: what padding holds, and blocks of zeros have.
-template <class T>
-inline constexpr T unit_scale = [] {
-  static_assert(is_scale_type<T>);
-  if constexpr (std::is_same_v<T, e8m0>) return e8m0::from_bits(127);
-  if constexpr (std::is_same_v<T, e4m3>) return e4m3(1.0f);
-}();
 
 /// Scales in memory of someone else. T: e8m0 or e4m3, or const of them. There is no way from one layout to
 /// the other but pack_scales and unpack_scales. `at` works on the host and, for device memory, in a kernel.
@@ -205,7 +196,7 @@ inline Status same_shape(const ScaleShape& from, const ScaleShape& to) {
 /// Linear to packed, host memory. The padding gets `padding`. Error: different shapes.
 template <class T>
 Status pack_scales(LinearScales<const T> from, PackedScales<T> to,
-                   std::type_identity_t<T> padding = unit_scale<T>) {
+                   std::type_identity_t<T> padding = zero_block_scale<T>()) {
   const ScaleShape& shape = from.shape();
   if (Status error = detail::same_shape(shape, to.shape())) return error;
   for (int64_t offset = 0; offset < scale_bytes<ScaleLayout::packed>(shape); ++offset) {

@@ -16,9 +16,9 @@ struct QuantiseKernelParams {
                        // source_ld + j
   int64_t source_ld, source_batch_stride;
   int64_t rows, k, batches;
-  int64_t padded_k;   // columns k.. hold zeros of scale 1; a multiple of the scale vector
+  int64_t padded_k;   // columns k.. hold zeros; a multiple of the scale vector
   uint8_t* elements;  // [batch][row][padded_k], e2m1 packed; aligned to 16 bytes, as its rows are
-  PackedScaleCodes<uint8_t> scales;  // of {rows, padded_k / vector, batches}; the padding gets scales of 1
+  PackedScaleCodes<uint8_t> scales;  // of {rows, padded_k / vector, batches}; padding gets zero_block_scale
   const float* tensor_scale;         // null: 1. nvfp4 only
 };
 

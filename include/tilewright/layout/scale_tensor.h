@@ -15,8 +15,8 @@ namespace tilewright {
 /// format, so that every kernel takes the matrix.
 inline constexpr int64_t block_scaled_k_multiple = 128;
 
-/// `rows` rows of K elements, K contiguous: A, or B as N rows. The columns k..padded_k - 1 hold zeros, whose
-/// scales are 1.
+/// `rows` rows of K elements, K contiguous: A, or B as N rows. The columns k..padded_k - 1 hold zeros;
+/// blocks of nothing else have zero_block_scale.
 struct BlockScaledTensor {
   BlockFormat format = BlockFormat::mxfp8;
   int64_t rows = 0, k = 0, padded_k = 0, batches = 1;
@@ -45,8 +45,8 @@ struct BlockScaledTensor {
   }
 };
 
-/// A tensor without elements: zeros with the scale 1. `k_multiple`: as in QuantiseOptions. Errors: a negative
-/// extent, an illegal multiple.
+/// A tensor without elements: zeros with zero_block_scale. `k_multiple`: as in QuantiseOptions. Errors: a
+/// negative extent, an illegal multiple.
 Expected<BlockScaledTensor> make_block_scaled(BlockFormat format, int64_t rows, int64_t k, int64_t batches,
                                               int64_t k_multiple = block_scaled_k_multiple);
 
@@ -75,7 +75,7 @@ std::vector<double> dequantise(const BlockScaledTensor& tensor);
 
 /// The scales in blocks of 128 x 4, padding included; scales of padding are `padding`, an arbitrary code.
 std::vector<uint8_t> packed_scale_bytes(const BlockScaledTensor& tensor, uint8_t padding);
-/// The same with scales of 1 in the padding.
+/// The same with zero_block_scale in the padding.
 std::vector<uint8_t> packed_scale_bytes(const BlockScaledTensor& tensor);
 
 /// FP32 scales as e8m0, for kernels whose scales are powers of two. Rounding them would change the matrix, so

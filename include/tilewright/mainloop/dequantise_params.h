@@ -55,6 +55,8 @@ constexpr ExponentRange exact_exponents(BlockFormat format) {
   // e4m3: multiples of 2^-9 up to 1.75 x 2^8. e2m1: multiples of 2^-1 up to 1.5 x 2^2.
   return is_fp4(format) ? ExponentRange{-132, 125} : ExponentRange{-124, 119};
 }
+static_assert(zero_block_scale<e8m0>().bits - 127 >= exact_exponents(BlockFormat::mxfp8).lowest,
+              "a block of zeros must not give its line a shift");
 /// Whether lines of a format may have shifts.
 constexpr bool has_shifts(BlockFormat format) { return scale_type(format) == DType::e8m0; }
 

@@ -6,7 +6,7 @@
 //   * e4m3 scales: amax / (max t) rounded to nearest even, at most 448 and at least 2^-9. So a scale made
 //   from
 //     finite data is never NaN and never zero. Elements beyond 6 s t become 6 s t.
-//   * A block of zeros has the scale 1.
+//   * A block of zeros has the scale 2^-124 of e8m0, 1 of e4m3 (see zero_block_scale).
 //   * A block with an Inf or a NaN has the NaN scale and zero elements: all of it reads back as NaN.
 //   * An element is x / (s t) in FP32, rounded to nearest even. Zeros keep their sign.
 #pragma once
@@ -71,6 +71,16 @@ inline Expected<BlockFormat> parse_block_format(std::string_view text) {
       "'" + std::string(text) + "' is not a block-scaled format; known are mxfp8, mxfp8_e5m2, mxfp4, nvfp4"};
 }
 
+/// The scale of a block of zeros, and of padding. Results depend on it: sm_100 aligns sums of FP4 products by
+/// the scales of all groups, also of those of zeros, and cuts what lies 35 binades below the greatest.
+///   e8m0  2^-124, beside which no data are small. The least that needs no shift where blocks are dequantised
+///         to bf16 (kernels::exact_exponents).
+///   e4m3  1: cuts nothing. With any other scale it is below 2^9, and all products are multiples of 2^-20.
+template <class Scale>
+TILEWRIGHT_HOST_DEVICE constexpr Scale zero_block_scale() {
+  return Scale::from_bits(std::is_same_v<Scale, e8m0> ? 127 - 124 : 0x38);
+}
+
 /// Largest magnitude of `count` values `stride` apart. NaN if there is a NaN, else infinity if there is one.
 TILEWRIGHT_HOST_DEVICE constexpr float block_amax(const float* values, int count, int64_t stride = 1) {
   uint32_t greatest = 0;  // magnitudes order like their bits, NaNs last
@@ -97,7 +107,7 @@ TILEWRIGHT_HOST_DEVICE constexpr typename BlockTraits<kFormat>::Scale block_scal
   using Scale = typename BlockTraits<kFormat>::Scale;
   constexpr float max = static_cast<float>(NumericTraits<typename BlockTraits<kFormat>::Element>::max);
   if (!(amax <= 0x1.fffffep127f)) return Scale::from_bits(std::is_same_v<Scale, e8m0> ? 0xFF : 0x7F);
-  if (amax == 0) return Scale::from_bits(std::is_same_v<Scale, e8m0> ? 127 : 0x38);
+  if (amax == 0) return zero_block_scale<Scale>();
   if constexpr (std::is_same_v<Scale, e8m0>) {
     // amax / max may be rounded down onto a power of two.
     e8m0 scale = e8m0::round_up(amax / max);
