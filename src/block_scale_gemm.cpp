@@ -99,7 +99,7 @@ Violation scale_shape(const BlockScaledProblem& p) {
                        [&](const char* name, const BlockScaledOperand& operand, int64_t rows) -> Violation {
                          const ScaleShape& shape = shape_of(operand);
                          const int64_t columns = ceil_div(p.k, scale_vector(operand.format));
-                         const int64_t batches = operand.shared ? 1 : p.batches;
+                         const int64_t batches = batches_of(operand, p);
                          if (shape.rows == rows && shape.columns >= columns && shape.batches == batches)
                            return std::nullopt;
                          return std::string(name) + ": scales of " + text(shape.batches) + " x " +
@@ -168,7 +168,8 @@ constexpr CheckedRule kRules[] = {
      scale_type_rule,
      true},
     {{"block_scaled.scale_shape",
-      "the scales have the rows and batches of their operand and enough columns for K"},
+      "the scales have the rows of their operand, its batches (one where all share it) and enough columns "
+      "for K"},
      ErrorCode::invalid_argument,
      scale_shape,
      true},

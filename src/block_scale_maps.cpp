@@ -12,10 +12,6 @@ uint32_t k_tiles_of(const BlockScaledProblem& p) {
   return static_cast<uint32_t>(ceil_div(p.k, tile));
 }
 
-uint64_t batches_of(const BlockScaledOperand& operand, const BlockScaledProblem& p) {
-  return operand.shared ? 1 : static_cast<uint64_t>(p.batches);
-}
-
 TensorMapSpec operand_spec(const BlockScaledProblem& p, const BlockScaledOperand& operand, int64_t rows) {
   const DType type = element_type(operand.format);
   const bool padded = beside_fp8(operand, p);
@@ -24,7 +20,7 @@ TensorMapSpec operand_spec(const BlockScaledProblem& p, const BlockScaledOperand
   spec.type = padded ? TmaType::e2m1_padded : TmaType::u8;
   spec.rank = 3;
   spec.extent = {static_cast<uint64_t>(padded ? p.k : bytes_of(type, p.k)), static_cast<uint64_t>(rows),
-                 batches_of(operand, p)};
+                 static_cast<uint64_t>(batches_of(operand, p))};
   spec.strides = {static_cast<uint64_t>(bytes_of(type, operand.ld)),
                   static_cast<uint64_t>(bytes_of(type, operand.batch_stride))};
   spec.box = {kernels::block_scaled_row_bytes, kernels::block_scaled_cta_rows, 1};

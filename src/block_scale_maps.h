@@ -11,6 +11,11 @@ inline const ScaleShape& shape_of(const BlockScaledOperand& operand) {
   return std::visit([](const auto& scales) -> const ScaleShape& { return scales.shape(); }, operand.scales);
 }
 
+/// Matrices that the operand has.
+inline int64_t batches_of(const BlockScaledOperand& operand, const BlockScaledProblem& p) {
+  return operand.shared ? 1 : p.batches;
+}
+
 /// Whether the operand is FP4 that is padded to bytes in shared memory.
 inline bool beside_fp8(const BlockScaledOperand& operand, const BlockScaledProblem& p) {
   return is_fp4(operand.format) && !kernels::multiplies_packed(p.a.format, p.b.format);

@@ -161,6 +161,8 @@ BlockScaledProblem unbound_block_scaled(const Problem& p, const KernelProblem& c
   out.d_type = p.d.type;
   out.d_ld = canonical.d.row;
   out.d_batch_stride = canonical.d.batch;
+  out.a.shared = p.l > 1 && p.a.batch_stride == 0;
+  out.b.shared = p.l > 1 && p.b.batch_stride == 0;
   return out;
 }
 

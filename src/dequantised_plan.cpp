@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/block_scale_maps.h"
 #include "src/gemm_grid.h"
 #include "src/gemm_rules.h"
 #include "src/plan_text.h"
@@ -26,9 +27,16 @@ int64_t dequantised_ld(int64_t k) { return round_up(k, kLineBytes / 2); }
 /// A, or B as n lines.
 struct Lines {
   const BlockScaledOperand* operand;
-  int64_t lines;
+  int64_t lines;    // of a matrix
+  int64_t batches;  // matrices
+
+  int64_t all() const { return lines * batches; }
+  /// In all matrices.
+  int64_t blocks() const { return scale_row_blocks(lines) * batches; }
 };
-std::pair<Lines, Lines> lines_of(const BlockScaledProblem& p) { return {{&p.a, p.m}, {&p.b, p.n}}; }
+std::pair<Lines, Lines> lines_of(const BlockScaledProblem& p) {
+  return {{&p.a, p.m, batches_of(p.a, p)}, {&p.b, p.n, batches_of(p.b, p)}};
+}
 
 /// Reserves bytes behind the others.
 int64_t reserve(DequantisedWorkspace& w, int64_t bytes) {
@@ -37,27 +45,28 @@ int64_t reserve(DequantisedWorkspace& w, int64_t bytes) {
   return at;
 }
 
-int64_t shift_bytes(const Lines& l, int64_t batches) {
+int64_t shift_bytes(const Lines& l) {
   if (!kernels::has_shifts(l.operand->format)) return 0;
-  return batches * scale_row_blocks(l.lines) * kernels::dequantise_quads * int64_t{sizeof(uint32_t)};
+  return l.blocks() * kernels::dequantise_quads * int64_t{sizeof(uint32_t)};
 }
 
 /// The bf16 problem, in the form that tensor-core kernels take.
 KernelProblem bf16_problem(const PlanRequest& r, const BlockScaledProblem& p) {
   KernelProblem out = r.problem;
   const int64_t ld = dequantised_ld(p.k);
-  const auto operand = [&](char name, int64_t lines) {
+  const auto [a, b] = lines_of(p);
+  const auto operand = [ld](char name, const Lines& l) {
     return KernelOperand{.name = name,
                          .type = DType::bf16,
-                         .rows = lines,
+                         .rows = l.lines,
                          .row_stride = ld,
                          .k_stride = 1,
-                         .batch_stride = lines * ld,
+                         .batch_stride = l.operand->shared ? 0 : l.lines * ld,
                          .alignment = static_cast<int>(kWorkspaceAlignment),
                          .bulk_along_k = true};
   };
-  out.a = operand('A', p.m);
-  out.b = operand('B', p.n);
+  out.a = operand('A', a);
+  out.b = operand('B', b);
   out.k = p.k;
   out.d_bulk = stores_in_bulk(p, static_cast<uintptr_t>(r.asked.d.alignment));
   return out;
@@ -70,7 +79,7 @@ DequantiseOperand dequantise_operand(const Lines& l, const BlockScaledProblem& p
   out.batch_stride = l.operand->batch_stride;
   out.to_ld = dequantised_ld(p.k);
   out.lines = static_cast<uint32_t>(l.lines);
-  out.batches = static_cast<uint32_t>(p.batches);
+  out.batches = static_cast<uint32_t>(l.batches);
   out.line_blocks = static_cast<uint32_t>(scale_row_blocks(l.lines));
   out.format = l.operand->format;
   return out;
@@ -92,9 +101,9 @@ Status set_dequantise(const PlanRequest& r, const BlockScaledProblem& p, BoundDe
       kernels::dequantise_ctas_per_sm *
       std::min<int64_t>(r.options.max_sms.value_or(r.target.model_sms()), r.target.model_sms());
   const int64_t spans = ceil_div(p.k, kernels::dequantise_span);
-  const __int128 blocks = static_cast<__int128>(scale_row_blocks(p.m) + scale_row_blocks(p.n)) * p.batches;
-  const __int128 quads = blocks * kernels::dequantise_quads,
-                 matrices = static_cast<__int128>(p.m + p.n) * p.batches * dequantised_ld(p.k) * 2;
+  const __int128 blocks = static_cast<__int128>(a.blocks()) + b.blocks(),
+                 lines = static_cast<__int128>(a.all()) + b.all();
+  const __int128 quads = blocks * kernels::dequantise_quads, matrices = lines * dequantised_ld(p.k) * 2;
   const auto refuse = [&] {
     return broken(
         RuleId::operand_span, "workspace",
@@ -123,10 +132,10 @@ Status set_dequantise(const PlanRequest& r, const BlockScaledProblem& p, BoundDe
   s.dequantise_launch.dependent_launch = r.options.dependent_launch;
 
   DequantisedWorkspace& w = s.workspace;
-  w.a = reserve(w, p.batches * p.m * out.operand[0].to_ld * 2);
-  w.b = reserve(w, p.batches * p.n * out.operand[1].to_ld * 2);
-  w.a_shifts = reserve(w, shift_bytes(a, p.batches));
-  w.b_shifts = reserve(w, shift_bytes(b, p.batches));
+  w.a = reserve(w, a.all() * out.operand[0].to_ld * 2);
+  w.b = reserve(w, b.all() * out.operand[1].to_ld * 2);
+  w.a_shifts = reserve(w, shift_bytes(a));
+  w.b_shifts = reserve(w, shift_bytes(b));
   const bool flags = kernels::has_shifts(p.a.format) || kernels::has_shifts(p.b.format);
   w.flags = reserve(w, flags ? int64_t{sizeof(uint32_t)} * s.dequantise_launch.grid_ctas : 0);
   if (r.options.max_workspace && w.bytes > *r.options.max_workspace)
@@ -169,13 +178,16 @@ std::string kernel_name(const BoundDequantised& bound) {
   return name;
 }
 
+/// Blocks of shifts between the batches of a product.
+uint32_t batch_blocks(const DequantiseOperand& o) { return o.batches == 1 ? 0 : o.line_blocks; }
+
 kernels::ProductShifts shifts_of(const DequantiseParams& d, uint32_t ctas) {
   return {.flags = d.flags,
           .flag_count = ctas,
           .rows = d.operand[0].shifts,
           .columns = d.operand[1].shifts,
-          .row_blocks = d.operand[0].line_blocks,
-          .column_blocks = d.operand[1].line_blocks,
+          .row_blocks = batch_blocks(d.operand[0]),
+          .column_blocks = batch_blocks(d.operand[1]),
           .m = d.operand[0].lines,
           .n = d.operand[1].lines};
 }

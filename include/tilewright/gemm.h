@@ -33,7 +33,8 @@ struct Operand {
   DType type = DType::e4m3;
   Layout layout = Layout::row_major;
   int64_t ld = 0;  // elements between neighbouring rows (row-major) or columns; 0: packed
-  /// Elements between neighbouring batches; empty: packed. 0 makes every batch read the same A, B or C.
+  /// Elements between neighbouring batches; empty: packed. 0 makes every batch read the same A, B or C, and
+  /// of block-scaled operands the same scales, then those of one batch.
   std::optional<int64_t> batch_stride = std::nullopt;
   /// Bytes that the base pointer given to run() will be a multiple of (a power of two). A smaller one than 16
   /// costs speed: A and B are then loaded, or D stored, without bulk copies.
@@ -217,7 +218,7 @@ struct Buffers {
   void* aux = nullptr;
   float* amax_d = nullptr;
   /// Block-scaled A and B: a scale for each vector of each row (of B: each column), e4m3 for nvfp4, else
-  /// e8m0. May have more columns than K needs.
+  /// e8m0. May have more columns than K needs. Those of one batch where Operand::batch_stride is 0.
   PackedBlockScales a_scales{}, b_scales{};
   /// Plan::workspace_bytes() bytes at a multiple of 256, of any contents; may be null when that is 0. Runs
   /// that may overlap need one each.

@@ -61,6 +61,8 @@ void add_shapes(const Kind& kind, std::vector<ProblemCase>& cases) {
   // The ring of stages wraps, and K ends within a K tile.
   add("long K", [&](ProblemCase& c) { c.m = 200, c.n = 264, c.k = 6 * tile + 128; });
   add("batches", [](ProblemCase& c) { c.m = 100, c.n = 200, c.l = 3, c.options.max_sms = 4; });
+  add("C52 one A", [](ProblemCase& c) { c.m = 300, c.l = 3, c.shared_a = true; });
+  add("C52 one B", [](ProblemCase& c) { c.n = 264, c.l = 2, c.shared_b = true, c.beta = 1; });
   add("an element", [&](ProblemCase& c) { c.m = c.n = 1, c.k = finest; });
   for (const int64_t m : {127, 129, 255, 257})
     add("ragged M", [&](ProblemCase& c) { c.m = m, c.n = 264, c.k = 3 * finest; });

@@ -73,6 +73,8 @@ void add_options(const FormatPair& f, std::vector<ProblemCase>& cases) {
   add("an odd D", [](ProblemCase& c) { c.n = 131, c.d_padding = 3, c.d_offset = 1; });
   add("an odd D and C", [](ProblemCase& c) { c.n = 131, c.d_padding = 3, c.d_offset = 1, c.beta = 1; });
   add("padded operands", [](ProblemCase& c) { c.operand_padding = 64, c.l = 2; });
+  add("C52 one A", [](ProblemCase& c) { c.m = 300, c.l = 3, c.shared_a = true; });
+  add("C52 one B", [](ProblemCase& c) { c.n = 264, c.l = 2, c.shared_b = true, c.beta = 1; });
   add("one multiprocessor", [](ProblemCase& c) { c.m = 300, c.n = 300, c.options.max_sms = 1; });
   add("zero alpha", [](ProblemCase& c) { c.alpha = 0, c.beta = 2; });
   add("no K, alpha NaN",
@@ -143,6 +145,14 @@ std::vector<ProblemCase> outer_scale_cases() {
     ProblemCase& c = cases.back();
     c.alpha = alpha;
     c.name += text(" alpha ", alpha);
+  }
+  // Shifts of lines that all batches share.
+  for (const bool in_a : {true, false}) {
+    add_outer(kFormatPairs[0], in_a, 0, 6, cases);
+    ProblemCase& c = cases.back();
+    c.l = 3;
+    (in_a ? c.shared_a : c.shared_b) = true;
+    c.name += " C52 shared";
   }
   for (const FormatPair& f :
        kFormatPairs) {  // NaN scales, alone and beside the outermost ones; C and outputs of 16 bits

@@ -47,6 +47,15 @@ std::vector<uint8_t> spread(const BlockScaledTensor& t, int64_t ld) {
   return out;
 }
 
+/// A matrix that all batches share, as a batch of them.
+void repeat(BlockScaledTensor& t, int64_t batches) {
+  for (std::vector<uint8_t>* bytes : {&t.elements, &t.scales}) {
+    const std::vector<uint8_t> one = *bytes;
+    for (int64_t batch = 1; batch < batches; ++batch) bytes->insert(bytes->end(), one.begin(), one.end());
+  }
+  t.batches = batches;
+}
+
 }  // namespace
 
 uint8_t& scale_of(BlockScaledTensor& t, int64_t line, int64_t v) {
@@ -61,8 +70,8 @@ void ExtremeFactors::set(ProblemCase& c) const {
 
 ProblemOperands::ProblemOperands(const ProblemCase& c)
     : case_(c),
-      a(*random_block_scaled(c.a, c.m, c.k, c.l, c.init, 2 * c.seed)),
-      b(*random_block_scaled(c.b, c.n, c.k, c.l, c.init, 2 * c.seed + 1)) {
+      a(*random_block_scaled(c.a, c.m, c.k, c.shared_a ? 1 : c.l, c.init, 2 * c.seed)),
+      b(*random_block_scaled(c.b, c.n, c.k, c.shared_b ? 1 : c.l, c.init, 2 * c.seed + 1)) {
   if (c.edit) c.edit(a, b);
   poison_padding(a, c.k, c.scale_padding);
   poison_padding(b, c.k, c.scale_padding);
@@ -72,6 +81,8 @@ ProblemOperands::ProblemOperands(const ProblemCase& c)
   b_elements = spread(b, b_ld);
   a_scales = packed_scale_bytes(a, c.scale_padding);
   b_scales = packed_scale_bytes(b, c.scale_padding);
+  if (c.shared_a) repeat(a, c.l);
+  if (c.shared_b) repeat(b, c.l);
   d_ld = c.n + c.d_padding;
   c_ld = c.n + (c.d_padding > 0 ? c.d_padding + 1 : 0);
   d_bytes = static_cast<size_t>(c.l * c.m * d_ld * bits_of(c.d) / 8);
@@ -82,14 +93,18 @@ ProblemOperands::ProblemOperands(const ProblemCase& c)
 
 Problem ProblemOperands::problem() const {
   const ProblemCase& c = case_;
-  const auto operand = [](const BlockScaledTensor& t, int64_t ld, Layout layout) {
-    return Operand{
-        .type = element_type(t.format), .layout = layout, .ld = ld, .alignment = 128, .block = t.format};
+  const auto operand = [](const BlockScaledTensor& t, int64_t ld, Layout layout, bool shared) {
+    return Operand{.type = element_type(t.format),
+                   .layout = layout,
+                   .ld = ld,
+                   .batch_stride = shared ? std::optional<int64_t>(0) : std::nullopt,
+                   .alignment = 128,
+                   .block = t.format};
   };
   Problem p;
   p.m = c.m, p.n = c.n, p.k = c.k, p.l = c.l;
-  p.a = operand(a, a_ld, Layout::row_major);
-  p.b = operand(b, b_ld, Layout::column_major);
+  p.a = operand(a, a_ld, Layout::row_major, c.shared_a);
+  p.b = operand(b, b_ld, Layout::column_major, c.shared_b);
   p.c = {.type = c.c, .ld = c_ld, .alignment = bits_of(c.c) / 8};
   p.d = {.type = c.d, .ld = d_ld, .alignment = c.d_offset == 0 ? 16 : bits_of(c.d) / 8};
   p.alpha = c.alpha, p.beta = c.beta;
@@ -97,11 +112,13 @@ Problem ProblemOperands::problem() const {
   return p;
 }
 
-PackedBlockScales ProblemOperands::scales_at(const BlockScaledTensor& tensor, const void* data) {
-  const int64_t bytes = scale_bytes<ScaleLayout::packed>(tensor.scale_shape());
+PackedBlockScales ProblemOperands::scales_at(const BlockScaledTensor& tensor, const void* data, bool shared) {
+  ScaleShape shape = tensor.scale_shape();
+  if (shared) shape.batches = 1;
+  const int64_t bytes = scale_bytes<ScaleLayout::packed>(shape);
   if (tensor.format == BlockFormat::nvfp4)
-    return *PackedScales<const e4m3>::make(static_cast<const e4m3*>(data), bytes, tensor.scale_shape());
-  return *PackedScales<const e8m0>::make(static_cast<const e8m0*>(data), bytes, tensor.scale_shape());
+    return *PackedScales<const e4m3>::make(static_cast<const e4m3*>(data), bytes, shape);
+  return *PackedScales<const e8m0>::make(static_cast<const e8m0*>(data), bytes, shape);
 }
 
 ProblemResult run_problem_case(const ProblemCase& c, TestMachine& machine, Chip chip, const Judge& judge) {
@@ -126,8 +143,8 @@ ProblemResult run_problem_case(const ProblemCase& c, TestMachine& machine, Chip 
                         .b = b.data(),
                         .c = c.beta != 0 ? source.data() : nullptr,
                         .d = static_cast<uint8_t*>(d.data()) + first,
-                        .a_scales = ProblemOperands::scales_at(o.a, a_scales.data()),
-                        .b_scales = ProblemOperands::scales_at(o.b, b_scales.data()),
+                        .a_scales = ProblemOperands::scales_at(o.a, a_scales.data(), c.shared_a),
+                        .b_scales = ProblemOperands::scales_at(o.b, b_scales.data(), c.shared_b),
                         .workspace = plan->workspace_bytes() > 0 ? workspace.data() : nullptr};
   std::vector<uint8_t> all;
   for (int run = 0; run < c.runs; ++run) {

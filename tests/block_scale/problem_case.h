@@ -24,6 +24,7 @@ struct ProblemCase {
   DType d = DType::f16, c = DType::f16;
   float alpha = 1, beta = 0;
   float scale_a = 1, scale_b = 1, scale_d = 1;
+  bool shared_a = false, shared_b = false;  // one matrix, with one batch of scales, for all batches
   BlockInit init = BlockInit::full_range;
   uint64_t seed = 1;
   int64_t operand_padding = 0;   // elements between rows of A and B, besides those that K is padded by
@@ -31,7 +32,7 @@ struct ProblemCase {
   int64_t d_offset = 0;          // elements that D is off its alignment
   uint8_t scale_padding = 0xFF;  // code of scales that nobody may read: a NaN
   Options options{};
-  /// Changes the random operands.
+  /// Changes the random operands; a shared one has one batch here.
   std::function<void(BlockScaledTensor& a, BlockScaledTensor& b)> edit;
   int runs = 2;  // whose bits must be the same
 
@@ -70,13 +71,13 @@ struct ProblemOperands {
 
   /// What is planned, for any chip.
   Problem problem() const;
-  /// Scales of a tensor at an address of the machine's memory.
-  static PackedBlockScales scales_at(const BlockScaledTensor& tensor, const void* data);
+  /// Scales of a tensor at an address of the machine's memory. shared: of one batch.
+  static PackedBlockScales scales_at(const BlockScaledTensor& tensor, const void* data, bool shared = false);
 
   const ProblemCase& case_;
-  BlockScaledTensor a, b;                       // K padded; the padding is not zero but poison
-  std::vector<uint8_t> a_elements, b_elements;  // with operand_padding
-  std::vector<uint8_t> a_scales, b_scales;      // packed, padding poisoned
+  BlockScaledTensor a, b;  // K padded; the padding is not zero but poison. Of every batch, shared or not
+  std::vector<uint8_t> a_elements, b_elements;  // with operand_padding; of one batch if shared
+  std::vector<uint8_t> a_scales, b_scales;      // packed, padding poisoned; of one batch if shared
   std::vector<uint8_t> c_matrix;
   int64_t a_ld = 0, b_ld = 0, c_ld = 0, d_ld = 0;
   size_t d_bytes = 0;

@@ -30,7 +30,8 @@ struct DequantiseOperand {
   void* to;                                // bf16, [batch][line][to_ld], at a multiple of 16 bytes
   int64_t to_ld;                           // a multiple of 8 elements
   uint32_t* shifts;                        // [batch][block of lines][quad]; null for formats that need none
-  uint32_t lines, batches;
+  uint32_t lines;
+  uint32_t batches;       // 1 where those of the product share it
   uint32_t line_blocks;   // of 128 lines, in a batch
   uint32_t scale_blocks;  // along K, in memory
   BlockFormat format;
@@ -66,7 +67,7 @@ struct ProductShifts {
   uint32_t flag_count = 0;
   const uint32_t* rows = nullptr;
   const uint32_t* columns = nullptr;
-  uint32_t row_blocks = 0, column_blocks = 0;  // of 128 lines, in a batch
+  uint32_t row_blocks = 0, column_blocks = 0;  // of 128 lines, between batches: 0 where they share one
   uint32_t m = 0, n = 0;
 };
 
