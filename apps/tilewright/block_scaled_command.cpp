@@ -93,6 +93,17 @@ Status check_overlaps(const Request& request, const BlockScaledRequest& asked) {
   return {};
 }
 
+// What extents are when nothing says them.
+void set_default_extents(const ProblemArguments& arguments, Device device, Problem& p,
+                         std::vector<int64_t>& ks) {
+  const bool emulated = device == Device::emulator;
+  if (!arguments.extent_given('m')) p.m = emulated ? 512 : 8192;
+  if (!arguments.extent_given('n')) p.n = emulated ? 512 : 8192;
+  ks = arguments.k_values();
+  if (!ks.empty()) return;
+  ks = emulated ? std::vector<int64_t>{512} : std::vector<int64_t>{512, 1024, 2048, 4096, 8192};
+}
+
 Expected<Request> resolve_request(const ProblemArguments& arguments, const BlockScaledRequest& asked) {
   Request request;
   const Expected<Problem> problem = arguments.problem();
@@ -113,14 +124,8 @@ Expected<Request> resolve_request(const ProblemArguments& arguments, const Block
   request.overlaps = *overlaps;
   if (Status s = check_overlap_given(arguments, *problem, request.options.device, options->chip)) return *s;
   if (Status s = check_overlaps(request, asked)) return *s;
-  // What the operands' size is when nothing says it.
-  request.ks = arguments.k_values();
   request.defaults = !arguments.extents_given();
-  Problem& p = request.problem;
-  if (!arguments.extent_given('m')) p.m = emulated ? 512 : 8192;
-  if (!arguments.extent_given('n')) p.n = emulated ? 512 : 8192;
-  if (request.ks.empty())
-    request.ks = emulated ? std::vector<int64_t>{512} : std::vector<int64_t>{512, 1024, 2048, 4096, 8192};
+  set_default_extents(arguments, request.options.device, request.problem, request.ks);
   return request;
 }
 
@@ -365,10 +370,12 @@ int explain_block_scaled(const ProblemArguments& arguments) {
       fmt::print("  {:<30} {}\n", rule.name, rule.requirement);
     return kPass;
   }
-  for (const int64_t k : arguments.k_values()) {
-    Problem sized = *problem;
+  Problem sized = *problem;
+  sized.a.alignment = sized.b.alignment = kBaseAlignment;
+  std::vector<int64_t> ks;
+  set_default_extents(arguments, resolve(*options, *problem), sized, ks);
+  for (const int64_t k : ks) {
     sized.k = k;
-    sized.a.alignment = sized.b.alignment = kBaseAlignment;
     Options with = *options;
     with.overlap = overlaps->back();
     const Expected<Plan> planned = plan(sized, with);

@@ -312,6 +312,23 @@ TEST(BlockScaledCommand, explain_draws_tensor_memory_and_lists_the_rules) {
   EXPECT_EQ(run_program("explain --device emulator --dtype mxfp8 --mnk 64,64,33").exit_code, 2);
 }
 
+TEST(BlockScaledCommand, explain_fills_in_the_extents_that_gemm_does) {
+  for (const auto& [given, mnkl] : {std::pair{"--M 768 --N 256", "768,256,512,1"},
+                                    {"--K 256", "512,512,256,1"},
+                                    {"--N 264 --K 256", "512,264,256,1"}}) {
+    for (const char* chip : {"sm_100a", "sm_90a"}) {
+      const Output o =
+          run_program(std::string("explain --device emulator --dtype nvfp4 --arch ") + chip + " " + given);
+      EXPECT_EQ(o.exit_code, 0) << o.err;
+      EXPECT_NE(o.out.find(std::string("mnkl: ") + mnkl), std::string::npos) << o.out;
+      EXPECT_EQ(o.out.find("grid: 0 CTAs"), std::string::npos) << o.out;
+    }
+  }
+  const Output two = run_program("explain --device emulator --dtype nvfp4 --K 256 512");
+  EXPECT_NE(two.out.find("mnkl: 512,512,256,1"), std::string::npos) << two.out;
+  EXPECT_NE(two.out.find("mnkl: 512,512,512,1"), std::string::npos) << two.out;
+}
+
 TEST(TimedCommand, other_types_have_a_modelled_time_too) {
   const Output o = run_program("gemm --device emulator --mnk 128,128,256 --schedule timed");
   ASSERT_EQ(o.exit_code, 0) << o.err;
