@@ -46,19 +46,23 @@ Violation formats(const BlockScaledProblem& p) {
   const bool nv_a = p.a.format == BlockFormat::nvfp4, nv_b = p.b.format == BlockFormat::nvfp4;
   if (nv_a == nv_b) return std::nullopt;
   return std::string(name_of(p.a.format)) + " x " + name_of(p.b.format) +
-         ": their scales belong to 16 and to 32 elements";
+         ": their scales belong to 16 and to 32 elements; the nearest legal value is " + name_of(p.a.format) +
+         " x " + name_of(p.a.format);
 }
 
-Violation output(const BlockScaledProblem& p) {
-  if (p.d_type == DType::f16 || p.d_type == DType::bf16 || p.d_type == DType::f32) return std::nullopt;
-  return std::string("D is ") + name_of(p.d_type);
+// A type that D or C may have.
+Violation stored_type(const char* name, DType type) {
+  if (type == DType::f16 || type == DType::bf16 || type == DType::f32) return std::nullopt;
+  return std::string(name) + " is " + name_of(type) + "; the nearest legal value is " +
+         name_of(bits_of(type) <= 16 ? DType::f16 : DType::f32);
 }
+
+Violation output(const BlockScaledProblem& p) { return stored_type("D", p.d_type); }
 
 Violation source(const BlockScaledProblem& p) {
   if (p.beta == 0) return std::nullopt;
   if (p.c == nullptr) return "beta is not zero and there is no C";
-  if (p.c_type == DType::f16 || p.c_type == DType::bf16 || p.c_type == DType::f32) return std::nullopt;
-  return std::string("C is ") + name_of(p.c_type);
+  return stored_type("C", p.c_type);
 }
 
 Violation k_multiple(const BlockScaledProblem& p) {
@@ -66,7 +70,10 @@ Violation k_multiple(const BlockScaledProblem& p) {
   const bool padded = beside_fp8(p.a, p) || beside_fp8(p.b, p);
   const int64_t multiple = padded ? 128 : depth;
   if (p.k % multiple == 0) return std::nullopt;
-  return "K is " + text(p.k) + ", which is not a multiple of " + text(multiple) + "; quantise() pads it to " +
+  const int64_t below = p.k / multiple * multiple, above = below + multiple;
+  const bool down = below > 0 && (p.k - below < above - p.k || above >= kExtentLimit);
+  return "K is " + text(p.k) + ", which is not a multiple of " + text(multiple) +
+         "; the nearest legal value is " + text(down ? below : above) + "; quantise() pads it to " +
          text(round_up(p.k, block_scaled_k_multiple)) + " with zeros";
 }
 

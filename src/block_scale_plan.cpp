@@ -33,7 +33,8 @@ Status check_types(const Problem& p) {
     if (*operand->block == BlockFormat::mxfp8_e5m2)
       return broken_block("types", std::string(name) + " is mxfp8_e5m2; the nearest legal value is mxfp8");
   }
-  if (is_fp4(*p.a.block) && !is_fp4(*p.b.block))
+  // nvfp4 beside another format: block_scaled.formats.
+  if (*p.a.block == BlockFormat::mxfp4 && !is_fp4(*p.b.block))
     return broken_block("types", std::string(name_of(*p.a.block)) + " x " + name_of(*p.b.block) +
                                      "; the nearest legal value is " + name_of(*p.b.block) + " x " +
                                      name_of(*p.a.block) + ", which computes the transpose of D");

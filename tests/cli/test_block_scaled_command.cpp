@@ -229,7 +229,14 @@ TEST(BlockScaledCommand, refuses_by_rule) {
                      std::string("block-scaled ") + dtype);
   EXPECT_EQ(gemm("--dtype nvfp4 --mnk 64,64,64 --scale_mode tensor").exit_code, 0);
   expect_refused(gemm("--dtype nvfp4 --no_saturate"), "option.no_saturate", "with one of f16");
-  expect_refused(gemm("--dtype mxfp4 --mnk 64,64,100"), "block_scaled.k_multiple", "pads it to 128");
+  expect_refused(gemm("--dtype mxfp4 --mnk 64,64,100"), "block_scaled.k_multiple",
+                 "the nearest legal value is 128; quantise() pads it to 128 with zeros");
+  expect_refused(gemm("--dtype mxfp8 --K 33"), "block_scaled.k_multiple", "the nearest legal value is 32;");
+  expect_refused(gemm("--dtype nvfp4:mxfp4"), "block_scaled.formats", "nvfp4 x nvfp4");
+  expect_refused(gemm("--dtype nvfp4:mxfp8"), "block_scaled.formats", "nvfp4 x nvfp4");
+  expect_refused(gemm("--dtype mxfp8 --c_dtype e4m3"), "block_scaled.output",
+                 "D is e4m3; the nearest legal value is f16");
+  expect_refused(gemm("--dtype nvfp4:e4m3"), "block_format.name", "to quantise only, mxfp8_e5m2");
   expect_refused(gemm("--dtype mxfp4:mxfp8"), "block_scaled.types", "mxfp8 x mxfp4");
   expect_refused(gemm("--dtype mxfp8:e4m3"), "block_format.name", "'e4m3'");
   for (const char* overlap : {"on", "off", "both"})

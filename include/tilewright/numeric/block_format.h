@@ -66,9 +66,10 @@ inline Expected<BlockFormat> parse_block_format(std::string_view text) {
        {BlockFormat::mxfp8, BlockFormat::mxfp8_e5m2, BlockFormat::mxfp4, BlockFormat::nvfp4}) {
     if (text == name_of(f)) return f;
   }
-  return Error{
-      ErrorCode::invalid_argument, "block_format.name",
-      "'" + std::string(text) + "' is not a block-scaled format; known are mxfp8, mxfp8_e5m2, mxfp4, nvfp4"};
+  return Error{ErrorCode::invalid_argument, "block_format.name",
+               "'" + std::string(text) +
+                   "' is not a block-scaled format; known are mxfp8, mxfp4, nvfp4 and, "
+                   "to quantise only, mxfp8_e5m2"};
 }
 
 /// The scale of a block of zeros, and of padding. Results depend on it: sm_100 aligns sums of FP4 products by
