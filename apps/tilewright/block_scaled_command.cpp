@@ -282,6 +282,7 @@ nlohmann::json to_json(const Entry& e) {
     out["worst_ratio"] = c.worst_ratio;
     out["failures"] = c.failures;
     out["unbounded"] = c.unbounded;
+    if (!c.passed()) out["first_failure"] = first_failure(c);
     if (e.verdict->tolerance) out["tolerance"] = to_json(*e.verdict->tolerance);
     out["model_elements"] = 0;
     out["model_why_not"] = kUnmodelled;

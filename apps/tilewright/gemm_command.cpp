@@ -82,6 +82,10 @@ Expected<std::optional<emulator::FaultSpec>> GemmArguments::planted_fault() cons
 
 Expected<std::optional<Tolerance>> GemmArguments::tolerance_or(const Tolerance& usual) const {
   if (!tolerance && !relative_tolerance) return std::optional<Tolerance>();
+  if (skip_ref_check)
+    return Error{ErrorCode::invalid_argument, "option.skip_ref_check",
+                 std::string("--skip_ref_check: there is no reference to be within --") +
+                     (tolerance ? "tolerance" : "rtol") + " of; leave one of them out"};
   Tolerance out = usual;
   out.absolute = tolerance.value_or(usual.absolute),
   out.relative = relative_tolerance.value_or(usual.relative);

@@ -206,6 +206,7 @@ TEST(BlockScaledCommand, large_tensor_scales_hide_no_fault) {
         gemm(problem + (hopper ? " --fault skip:wgmma,nth=3" : " --fault skip:tcgen05_mma,nth=3"));
     EXPECT_EQ(o.exit_code, 1) << o.out;
     EXPECT_GT(o.json()["runs"][0]["failures"], 0);
+    EXPECT_EQ(o.json()["runs"][0]["first_failure"]["batch"], 0) << o.out;
   }
 }
 

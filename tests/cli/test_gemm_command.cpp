@@ -377,6 +377,10 @@ TEST(GemmCommand, a_result_that_overflows_is_judged_and_one_that_may_on_the_way_
 TEST(GemmCommand, messages_name_what_is_wrong) {
   expect_refused(gemm("--K 96"), "option.K", "--M and --N missing");
   expect_refused(gemm("--dtype fp8"), "dtype.name", "nvfp4, fp8-1x128");
+  for (const char* type : {"e4m3", "nvfp4", "f32"})
+    for (const char* tolerance : {"--tolerance 1", "--rtol 1"})
+      expect_refused(gemm(std::string("--skip_ref_check --dtype ") + type + " " + tolerance),
+                     "option.skip_ref_check", std::string(tolerance).substr(0, 6));
   EXPECT_NE(run_program("gem").err.find("nearest legal: gemm"), std::string::npos);
   EXPECT_EQ(run_program("gem").exit_code, 2);
   EXPECT_EQ(run_program("--version").exit_code, 0);
@@ -386,6 +390,9 @@ TEST(GemmCommand, messages_name_what_is_wrong) {
     EXPECT_EQ(o.exit_code, 2);
     EXPECT_NE(o.err.find("-1 is negative"), std::string::npos) << o.err;
   }
+  EXPECT_NE(run_program("bench --configs 128x256/1x1/8/4/128/1").err.find("more than five parts"),
+            std::string::npos);
+  EXPECT_NE(run_program("bench --candidates 9").err.find("9 not in range"), std::string::npos);
   const Output bench =
       run_program("bench --shapes 64x64x64 --no_peers --promoted_only --rounds 1 --bursts 1");
   if (bench.exit_code == 2) {
