@@ -1,13 +1,13 @@
-// Storing a large promoted tile spread over the MMAs around a tile switch, and packing the last part of it
-// under the first MMAs of the next tile, so that nothing but additions lies between the MMAs of two tiles.
+// Storing a large promoted tile spread over the MMAs around a tile switch, and packing most of it under the
+// first MMAs of the next tile, so that nothing but additions lies between the MMAs of two tiles.
 //
 // Budget of a consumer warpgroup, in clocks, for a group of m64n128k128 (256 of tensor pipe): while its own
 // MMAs run it may do other work for about 300 (256, and what the additions leave of the other warpgroup's
 // 256); then the tensor core waits for it. Packing a part takes 170, staging a slab 130 to 170 (wgmma leaves
 // a quarter of shared memory's cycles, 64 x 256 elements of 16 bits fill half of them for a K tile), a proxy
-// fence with the store behind it 150 to 250, working out where a tile lies 300. So each has a group of its
-// own, as far as there are registers: beside accumulators and temporary for one slab. A slab's fence comes a
-// group after its words: it then finds them written.
+// fence with the store behind it 150 to 250, working out where a tile lies 300. So they are spread, as far as
+// there are registers: beside accumulators and temporary for one slab. (Step 0 has more than its time; of
+// forty orders this is the quickest: docs/accumulation.md.) A slab's fence comes a group after its words.
 #pragma once
 
 #include <cstdint>

@@ -26,12 +26,12 @@ inline namespace TILEWRIGHT_MODE {
 ///                                            accumulator (for_each_result_of_part): parts are packed in
 ///                                            their order, each while the MMAs of the next one run, if any
 ///   pack_piece<Piece, Count>(Accumulator&, schedule::TileCoord)   instead of it, and of every tile: pack()
-///                                            for the Piece-th of Count equal pieces of the thread's elements
+///                                            for the Piece-th of Count (which varies) equal pieces, in order
 ///   packs_early()                            whether the latter is wanted; otherwise pack() is called
 ///   stage<Piece>(), publish<Piece>(tile)     store<Piece>(tile) in two steps, between which time may pass,
 ///   drain()                                  which comes before stage<0>() and stage<1>() of each tile. Then
-///                                            the last part of a large promoted tile may be packed while MMAs
-///                                            of the next tile run: stage<0>() needs the first part alone
+///                                            all but the first slab of a large promoted tile may be packed
+///                                            under MMAs of the next one: stage<P>() needs slab P alone
 ///   packs_late()                             whether that is wanted of what is launched; an epilogue with
 ///                                            packed(), which is then not called, says so
 ///   packed(tile)                             tile() is packed: what will not wait for store() is stored
