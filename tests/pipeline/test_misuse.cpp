@@ -119,6 +119,36 @@ TEST(PipelineMisuse, parts_out_of_order) {
   EXPECT_EQ(reports[0].place, "accumulator.part_order") << reports[0].message;
 }
 
+// Elements in pieces of several sizes, or with a gap between two of them.
+template <bool Gap, class PartsHandle>
+void pieces_read(Out, const PartsHandle pipeline) {
+  TILEWRIGHT_SHARED(shared, PartsHandle::buffer_alignment());
+  auto tile = pipeline.get_tile(shared, 0, 0);
+  tile.execute([&](auto& accumulator) {
+    constexpr int kQuarter = std::decay_t<decltype(accumulator)>::size() / 4;
+    float quarter[kQuarter], half[2 * kQuarter];
+    accumulator.template get_elements<0>(quarter);
+    if constexpr (!Gap) accumulator.template get_elements<kQuarter>(quarter);
+    accumulator.template get_elements<2 * kQuarter>(half);
+  });
+}
+template <bool Gap>
+std::vector<Report> reports_of_pieces() {
+  OneTile<> tile;
+  const auto p = *suggest_pipeline<2, TwoParts>(tile.a.const_tensor(), tile.b.const_tensor());
+  using PartsHandle = std::decay_t<decltype(p.get_device_handle())>;
+  const auto launched = arch::launch(pieces_read<Gap, PartsHandle>, p.launch_config({1, 1, 1}), tile.out(),
+                                     p.get_device_handle());
+  EXPECT_EQ(launched.has_value(), Gap);
+  return Machine::default_machine().last_result().reports;
+}
+TEST(PipelineMisuse, pieces_with_a_gap) {
+  EXPECT_TRUE(reports_of_pieces<false>().empty());
+  const auto reports = reports_of_pieces<true>();
+  ASSERT_FALSE(reports.empty());
+  EXPECT_EQ(reports[0].place, "accumulator.part_order") << reports[0].message;
+}
+
 void nothing_read(Out, const Handle pipeline) {
   TILEWRIGHT_SHARED(shared, Handle::buffer_alignment());
   auto tile = pipeline.get_tile(shared, 0, 0);

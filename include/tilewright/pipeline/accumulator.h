@@ -114,22 +114,22 @@ class Accumulator {
   TILEWRIGHT_DEVICE void for_each_result_of_part(F&& f) {
     static_assert(Part >= 0 && Part < Held::parts);
     if constexpr (Part == 0) {
-      begin_read();
+      begin_read(kPartSize);
     } else {
-      state_.read_part(Part);
+      state_.read_piece(Part * kPartSize, kPartSize);
     }
     visit_part(Part, f);
   }
 
   /// to = elements First, First + 1, ... of this thread, those that do not exist in the product included. One
-  /// reading operation are all of them, in pieces of one size and in their order.
+  /// reading operation are all of them, in their order, in pieces that begin at multiples of their sizes.
   template <int First, int Count>
   TILEWRIGHT_DEVICE void get_elements(Value (&to)[Count]) {
     static_assert(First % Count == 0 && First + Count <= kSize);
     if constexpr (First == 0) {
-      begin_read();
+      begin_read(Count);
     } else {
-      state_.read_part(First / Count);
+      state_.read_piece(First, Count);
     }
     TILEWRIGHT_UNROLL
     for (int i = 0; i < Count; ++i)
@@ -240,9 +240,9 @@ class Accumulator {
     filled_ = true;
     state_.make_ready();
   }
-  TILEWRIGHT_DEVICE void begin_read() {
+  TILEWRIGHT_DEVICE void begin_read(int count = kSize) {
     filled_ = false;
-    state_.read();
+    state_.read(count);
   }
 
   /// Position of element 0 of a part, tied to the place where it is asked for: otherwise the compiler keeps

@@ -24,8 +24,8 @@ class ResultState {
 #if defined(TILEWRIGHT_EMULATE)
   void make_ready() { state_ = State::ready; }
   void discard() { state_ = State::empty; }
-  /// Before a reading operation.
-  void read() {
+  /// Before a reading operation, or its first piece, which has so many elements.
+  void read(int count = 0) {
     if (state_ == State::consumed) {
       misuse("accumulator.second_read",
              "reads an accumulator a second time: each result has one reading operation; keep what "
@@ -34,12 +34,13 @@ class ResultState {
       misuse("accumulator.not_ready", "reads an accumulator that holds no result");
     }
     state_ = State::consumed;
-    part_ = 0;
+    next_ = count;
   }
-  /// Before the reading of a part after the first one.
-  void read_part(int part) {
-    if (state_ != State::consumed || part != ++part_)
+  /// Before another piece of one.
+  void read_piece(int first, int count) {
+    if (state_ != State::consumed || first != next_)
       misuse("accumulator.part_order", "reads a part of an accumulator that is not the one after the last");
+    next_ = first + count;
   }
   /// Where the result would be lost.
   void expect_finished(const char* where) {
@@ -50,12 +51,12 @@ class ResultState {
  private:
   enum class State : unsigned char { empty, ready, consumed };
   State state_ = State::empty;
-  int part_ = 0;  // of a reading operation, the last one that was read
+  int next_ = 0;  // element of a reading operation in pieces
 #else
   TILEWRIGHT_DEVICE void make_ready() {}
   TILEWRIGHT_DEVICE void discard() {}
-  TILEWRIGHT_DEVICE void read() {}
-  TILEWRIGHT_DEVICE void read_part(int) {}
+  TILEWRIGHT_DEVICE void read(int = 0) {}
+  TILEWRIGHT_DEVICE void read_piece(int, int) {}
   TILEWRIGHT_DEVICE void expect_finished(const char*) {}
 #endif
 };
