@@ -230,12 +230,13 @@ Expectation expect(const ReferenceGemm& g, const ComparisonRules& rules, double 
   const double product = alpha == 0 ? 0.0 : alpha * (sum * (1 + bound.relative) + bound.absolute);
   const double scale = std::fabs(g.scale_d);
   Expectation e{reference, 0, false};
-  // Sums, and what else lies on the way to the result, cannot overflow below half of the largest float. A
-  // factor alone gives the result itself, which is judged.
+  // Sums, and what else lies on the way to the result, cannot overflow below half of the largest number of
+  // the epilogue's arithmetic. A factor alone gives the result itself, which is judged.
   const bool direct = added == 0 && scale == 1 && g.epilogue.activation == Activation::none &&
                       g.a_scales.data == nullptr && g.b_scales.data == nullptr;
   const double peak = direct ? sum : std::max({sum, product + added, scale * (product + added)});
-  e.any = std::isfinite(reference) && (sum >= bound.largest || !(peak < 0x1p127));
+  const double limit = rules.wide_epilogue ? 0x1p1023 : 0x1p127;
+  e.any = std::isfinite(reference) && (sum >= bound.largest || !(peak < limit));
   e.error = scale * alpha * (bound.relative * sum + bound.absolute);
   const bool exact = bound.relative == 0 && g.alpha == 1 && added == 0 && g.scale_d == 1 && sum < 0x1p24;
   // At most eight roundings of the factors, of each product and of the sum; tiny ones may be subnormal.

@@ -138,7 +138,7 @@ struct ComparisonRules {
 struct Comparison {
   int64_t elements = 0;
   int64_t failures = 0;
-  int64_t unbounded = 0;      // of which any value passes: FP32 may overflow on the way to them
+  int64_t unbounded = 0;      // of which any value passes: something may overflow on the way
   double relative_error = 0;  // Frobenius norm of the error over that of the reference, finite elements only
   double max_error = 0;       // largest |got - reference| of finite elements
   double worst_ratio = 0;     // largest |got - reference| / bound of finite elements
@@ -152,9 +152,10 @@ struct Comparison {
 /// Judges every element. With e = the error of sum and FP32 epilogue, an element passes if it lies between
 /// the output type's roundings of reference - e and reference + e; so overflow is judged too. A NaN reference
 /// wants a NaN (0 from an integer D), an infinite one what the output type makes of infinity. Where S, or
-/// what the epilogue adds or scales in turn, leaves the range of the accumulator or of FP32, any value
-/// passes: intermediate overflow is legal there, and counted (`unbounded`). d_reference and abs_sum are what
-/// reference_gemm(gemm, ...) gave. Parts of complex elements are judged one by one, and counted so.
+/// what the epilogue adds or scales in turn, leaves the range of the accumulator (s32 wraps) or of the
+/// epilogue, any value passes: intermediate overflow is legal there, and counted (`unbounded`). d_reference
+/// and abs_sum are what reference_gemm(gemm, ...) gave. Parts of complex elements are judged one by one, and
+/// counted so.
 Comparison compare(const ReferenceGemm& gemm, const double* d_reference, const double* abs_sum,
                    const MatrixView& got, const ComparisonRules& rules,
                    const std::function<void(int, int)>& progress = {});

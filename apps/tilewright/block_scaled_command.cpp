@@ -245,9 +245,12 @@ void print_table_row(const Entry& off, const Entry& on) {
   const auto speed = [](const Entry& e) { return e.tflops() ? fmt::format("{:.1f}", *e.tflops()) : "-"; };
   const std::string speedup =
       off.tflops() && on.tflops() ? fmt::format("{:.2f}%", 100 * (*on.tflops() / *off.tflops() - 1)) : "-";
-  const std::string why = nothing_computed(off);
-  fmt::print("{:<14} {:>7} {:>9} {:>9} {:>9}{}{}\n", label_of(off.problem), off.problem.k, speed(off),
-             speed(on), speedup, why.empty() ? "" : "  " + why, off.passed() && on.passed() ? "" : "  FAIL");
+  const auto note = [](const std::string& words) { return words.empty() ? words : "  " + words; };
+  // Of the problem alone: the same for both.
+  const std::string unbounded = off.verdict ? unbounded_words(off.verdict->comparison) : "";
+  fmt::print("{:<14} {:>7} {:>9} {:>9} {:>9}{}{}{}\n", label_of(off.problem), off.problem.k, speed(off),
+             speed(on), speedup, note(nothing_computed(off)), note(unbounded),
+             off.passed() && on.passed() ? "" : "  FAIL");
 }
 
 nlohmann::json to_json(const Entry& e) {

@@ -59,9 +59,13 @@ nlohmann::json to_json(const ToleranceCheck& check) {
 void print_comparison(const char* name, const Comparison& c) {
   if (!c.passed())
     fmt::print("{} of {} elements outside their bound{}\n", c.failures, c.elements, first_words(name, c));
-  if (c.unbounded > 0)
-    fmt::print("{} of {} elements may overflow FP32 on the way: any value of theirs passes\n", c.unbounded,
-               c.elements);
+  if (const std::string words = unbounded_words(c); !words.empty()) fmt::print("{}\n", words);
+}
+
+std::string unbounded_words(const Comparison& c) {
+  if (c.unbounded == 0) return {};
+  return fmt::format("{} of {} elements may overflow on the way: any value of theirs passes", c.unbounded,
+                     c.elements);
 }
 
 nlohmann::json first_failure(const Comparison& c) {

@@ -32,6 +32,8 @@ nlohmann::json to_json(const ToleranceCheck& check);
 
 /// How many elements are outside their bound, and how many have none; nothing if there are none of either.
 void print_comparison(const char* name, const Comparison& comparison);
+/// Those that have none, in words; empty if there are none.
+std::string unbounded_words(const Comparison& comparison);
 
 /// Numbers in an element: the parts of a complex one are judged one by one.
 inline int64_t parts_of(DType type) { return is_complex(type) ? 2 : 1; }

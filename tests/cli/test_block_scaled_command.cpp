@@ -223,6 +223,14 @@ TEST(BlockScaledCommand, only_the_whole_factor_may_overflow) {
     }
 }
 
+TEST(BlockScaledCommand, a_table_counts_what_is_not_judged) {
+  const Output o = run_program(
+      "gemm --device emulator --dtype nvfp4 --mnk 64,64,64 --c_dtype f32 --alpha 1e38 --beta 1 --overlap "
+      "both");
+  EXPECT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_NE(o.out.find(" of 4096 elements may overflow on the way"), std::string::npos) << o.out;
+}
+
 TEST(BlockScaledCommand, refuses_by_rule) {
   for (const char* mode : {"row_column", "block"})
     for (const char* dtype : {"mxfp8", "nvfp4"})

@@ -368,10 +368,18 @@ TEST(GemmCommand, a_result_that_overflows_is_judged_and_one_that_may_on_the_way_
       EXPECT_EQ(run["unbounded"], 0) << type;
       EXPECT_EQ(run["failures"] > 0, faulty) << type;
     }
+  // FP64 holds what FP32 does not.
+  for (const bool faulty : {false, true}) {
+    const nlohmann::json run = gemm(std::string("--mnk 64,64,256 --dtype f64 --alpha 1e38 --beta 1") +
+                                    (faulty ? " --fault skip:mma_sync,nth=3" : ""))
+                                   .json();
+    EXPECT_EQ(run["unbounded"], 0);
+    EXPECT_EQ(run["failures"] > 0, faulty);
+  }
   // What C is added to may have overflowed.
   const Output o =
       run_program("gemm --device emulator --mnk 64,64,64 --c_dtype f32 --dtype bf16 --alpha 1e38 --beta 1");
-  EXPECT_NE(o.out.find("4096 of 4096 elements may overflow FP32 on the way"), std::string::npos) << o.out;
+  EXPECT_NE(o.out.find("4096 of 4096 elements may overflow on the way"), std::string::npos) << o.out;
 }
 
 TEST(GemmCommand, messages_name_what_is_wrong) {
