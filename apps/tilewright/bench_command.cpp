@@ -8,9 +8,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
-#include <sstream>
 
 #include "arguments.h"
+#include "bench_config.h"
 #include "bench_entry.h"
 #include "bench_shape.h"
 #include "bench_suite.h"
@@ -43,7 +43,7 @@ void BenchArguments::add_to(CLI::App& app) {
   app.add_option(
       "--configs", configs,
       "Instead of the planner's choice: configurations TILE[/CLUSTER[/SWIZZLE[/STAGES[/SMS]]]], separated by "
-      "commas (128x256/2x1/8,128x128)");
+      "commas (128x256/2x1/8,128x128); on at most SMS multiprocessors: tiles are still spread evenly");
   app.add_option(
          "--dtype", problem.dtype,
          "Type of A and B, as for gemm; the peer of block-scaled ones is cuBLASLt's bf16 product of the "
@@ -64,12 +64,13 @@ void BenchArguments::add_to(CLI::App& app) {
                  "FP8: MMAs between promotions, as for gemm")
       ->capture_default_str();
   app.add_flag(both_spellings("promoted_only"), promoted_only, "Leave our fast accumulation out");
-  app.add_flag(both_spellings("no_peers"), no_peers, "Without cuBLASLt");
-  app.add_option("--cublaslt", cublaslt, "The library's file");
+  CLI::Option* const alone = app.add_flag(both_spellings("no_peers"), no_peers, "Without cuBLASLt");
+  app.add_option("--cublaslt", cublaslt, "The library's file")->excludes(alone);
   app.add_option(
          "--candidates", candidates,
          "Of cuBLASLt's heuristic so many are tried, and the fastest is the peer; 1 takes its first answer")
       ->check(CLI::Range(1, kCublasLtCandidates))
+      ->excludes(alone)
       ->capture_default_str();
   app.add_option("--rounds", method.rounds,
                  "Of all contenders, one after the other; the result is their mean")
@@ -80,47 +81,6 @@ void BenchArguments::add_to(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--commit", commit, "Recorded in the result");
   app.add_option("--out", out, "Write the result as JSON");
-}
-
-/// One configuration of ours: its name in the table and what it forces.
-struct Config {
-  std::string name;
-  Options options;
-};
-
-Expected<Config> parse_config(const std::string& text) {
-  Config config{text, {}};
-  std::istringstream parts(text);
-  std::string part;
-  for (int i = 0; std::getline(parts, part, '/'); ++i) {
-    if (i < 2) {
-      const Expected<Shape2> shape = parse_shape("configs", part);
-      if (!shape) return shape.error();
-      (i == 0 ? config.options.tile : config.options.cluster) = *shape;
-    } else {
-      const Expected<std::vector<int64_t>> number = parse_integers("configs", part, 1);
-      if (!number) return number.error();
-      std::optional<int64_t> Options::*const options[] = {&Options::swizzle, &Options::stages,
-                                                          &Options::max_sms};
-      if (i - 2 >= static_cast<int>(std::size(options)))
-        return Error{ErrorCode::invalid_argument, "option.configs",
-                     "--configs: '" + text + "' has more than five parts, TILE/CLUSTER/SWIZZLE/STAGES/SMS"};
-      config.options.*options[i - 2] = (*number)[0];
-    }
-  }
-  return config;
-}
-
-Expected<std::vector<Config>> parse_configs(const std::string& text) {
-  std::vector<Config> configs;
-  for (const std::string& word : split_words(text)) {
-    Expected<Config> config = parse_config(word);
-    if (!config) return config.error();
-    configs.push_back(*config);
-  }
-  if (configs.empty()) configs.push_back({"planned", {}});
-  for (Config& config : configs) config.options.device = Device::gpu;
-  return configs;
 }
 
 /// "580.159" of the kernel module, or the CUDA version of the driver.
@@ -171,7 +131,7 @@ struct OwnContender {
 };
 
 /// A plan of ours as a contender, with a workspace of its own.
-Expected<Contender> own_contender(const Plan& plan, const Config& config, bool fast,
+Expected<Contender> own_contender(const Plan& plan, const BenchConfig& config, bool fast,
                                   const BenchOperands& operands) {
   Expected<GpuBuffer> memory = GpuBuffer::allocate(static_cast<size_t>(plan.workspace_bytes()));
   if (!memory) return memory.error();
@@ -259,7 +219,7 @@ Status add_plain_peer(Problem problem, const BenchOperands& operands, std::vecto
 }
 
 /// Measures one shape and adds its entries.
-Status bench_shape(const BenchArguments& args, const std::vector<Config>& configs, const Bench& bench,
+Status bench_shape(const BenchArguments& args, const std::vector<BenchConfig>& configs, const Bench& bench,
                    const BenchProblem& shape, nlohmann::json& entries, bool& all_agree) {
   const Problem p = benched_blocks(benched_scales(shape.problem));
   const Expected<BenchOperands> operands = BenchOperands::make(p, bench.limits.l2_bytes);
@@ -270,7 +230,7 @@ Status bench_shape(const BenchArguments& args, const std::vector<Config>& config
   if (Status s = add_plain_peer(p, *operands, contenders)) return s;
   const size_t peers = contenders.size();
   std::vector<OwnContender> own;
-  for (const Config& config : configs) {
+  for (const BenchConfig& config : configs) {
     for (const bool fast : fast_or_not(p, args.promoted_only || p.epilogue.any())) {
       Problem problem = p;
       problem.accumulation = fast ? Accumulation::fast : Accumulation::promoted;
@@ -328,7 +288,7 @@ Status prepare_output(const std::string& path) {
 }
 
 Expected<int> run_bench(const BenchArguments& args) {
-  const Expected<std::vector<Config>> configs = parse_configs(args.configs);
+  const Expected<std::vector<BenchConfig>> configs = parse_bench_configs(args.configs);
   if (!configs) return configs.error();
   const Expected<std::vector<BenchProblem>> shapes = problems_of(args);
   if (!shapes) {
@@ -349,28 +309,29 @@ Expected<int> run_bench(const BenchArguments& args) {
   const std::string library = bench->cublaslt ? bench->cublaslt->version() : "none";
   fmt::print("{}, driver {}, CUDA {}, cuBLASLt {}; {} rounds of {} bursts; ratios above 1: we are faster\n",
              gpu->name, driver_version(*gpu), gpu->toolkit, library, args.method.rounds, args.method.bursts);
-  fmt::print("{:<18} {:<9} {:<40} {:>10} {:>8}{}\n", "M x N x K", "sums", "kernel, cluster, swizzle", "us",
-             "TFLOPS",
+  fmt::print("{:<18} {:<9} {:<44} {:>10} {:>8}{}\n", "M x N x K", "sums", "kernel, cluster, swizzle, grid",
+             "us", "TFLOPS",
              scaled                                   ? "  ratios to the peers, in order"
              : !bench->cublaslt                       ? ""
              : has_fast_sums(shapes->front().problem) ? "  accurate      fast"
                                                       : "     ratio");
-  nlohmann::json result{{"device", gpu->name},
-                        {"driver", driver_version(*gpu)},
-                        {"toolkit", gpu->toolkit},
-                        {"cublaslt", library},
-                        {"commit", args.commit},
-                        {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
-                        {"method",
-                         {{"rounds", args.method.rounds},
-                          {"bursts", args.method.bursts},
-                          {"candidates", args.candidates},
-                          {"idle_ms", args.method.idle_ms},
-                          {"timed_ms", method_for(shapes->front().problem, args.method).timed_ms},
-                          {"time", "mean over rounds of the median burst"},
-                          {"ratio", "mean over rounds of peer_time / time"},
-                          {"data", "normal, rotating sets larger than L2"}}},
-                        {"entries", nlohmann::json::array()}};
+  nlohmann::json result{
+      {"device", gpu->name},
+      {"driver", driver_version(*gpu)},
+      {"toolkit", gpu->toolkit},
+      {"cublaslt", library},
+      {"commit", args.commit},
+      {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+      {"method",
+       {{"rounds", args.method.rounds},
+        {"bursts", args.method.bursts},
+        {"candidates", bench->cublaslt ? nlohmann::json(args.candidates) : nlohmann::json()},
+        {"idle_ms", args.method.idle_ms},
+        {"timed_ms", method_for(shapes->front().problem, args.method).timed_ms},
+        {"time", "mean over rounds of the median burst"},
+        {"ratio", "mean over rounds of peer_time / time"},
+        {"data", "normal, rotating sets larger than L2"}}},
+      {"entries", nlohmann::json::array()}};
   bool all_agree = true;
   for (const BenchProblem& shape : *shapes) {
     if (Status s = bench_shape(args, *configs, *bench, shape, result["entries"], all_agree)) return *s;

@@ -23,7 +23,8 @@ double allowed_difference(const Problem& p, bool fast) {
 
 const char* type_word(const Operand& o) { return o.block ? name_of(*o.block) : name_of(o.type); }
 
-nlohmann::json number_or_null(const std::optional<double>& value) {
+template <class T>
+nlohmann::json number_or_null(const std::optional<T>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json();
 }
 
@@ -59,6 +60,9 @@ nlohmann::json bench_entry(const Problem& p, const PlanInfo& info, const Contend
                    {"stages", info.stages},
                    {"splits", info.splits},
                    {"shared_tiles", info.shared_tiles},
+                   {"sms", info.sms},
+                   {"grid_ctas", info.grid_ctas},
+                   {"config", own.name},
                    {"launches", info.launches},
                    {"workspace_bytes", info.workspace_bytes},
                    {"why", info.why},
@@ -72,7 +76,7 @@ nlohmann::json bench_entry(const Problem& p, const PlanInfo& info, const Contend
   e["peer"] = nlohmann::json();
   if (peer != nullptr) {
     e["peer"] = peer->name;
-    e["peer_candidate"] = peer->candidate;
+    e["peer_candidate"] = number_or_null(peer->candidate);
     e["peer_time_us"] = peer->mean_us();
     e["peer_round_us"] = peer->round_us;
     e["peer_error"] = number_or_null(peer->error);
@@ -90,8 +94,9 @@ void print_bench_row(const BenchProblem& shape, const PlanInfo& info, const Cont
   std::string errors;
   if (c.error) errors = fmt::format("  error {:.2e}", *c.error);
   if (c.error && !peers.empty() && peers[0].error) errors += fmt::format(" / {:.2e}", *peers[0].error);
-  fmt::print("{:<18} {:<9} {:<40} {:>10.2f} {:>8.1f}{}{}{}\n", shape.name, sums_word(p, c),
-             fmt::format("{} {}x{} /{}", info.kernel, info.cluster.m, info.cluster.n, info.swizzle),
+  fmt::print("{:<18} {:<9} {:<44} {:>10.2f} {:>8.1f}{}{}{}\n", shape.name, sums_word(p, c),
+             fmt::format("{} {}x{} /{} {}", info.kernel, info.cluster.m, info.cluster.n, info.swizzle,
+                         info.grid_ctas),
              c.mean_us(), flops / c.mean_us() / 1e6, ratios, errors, agrees ? "" : "  DIFFERS");
   std::fflush(stdout);
 }

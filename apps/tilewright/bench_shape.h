@@ -83,7 +83,7 @@ struct Contender {
   std::string name;
   bool fast_accumulation = false;
   std::function<Status(int set, void* stream)> run;
-  int candidate = 0;  // of cuBLASLt's heuristic
+  std::optional<int> candidate;  // of cuBLASLt's heuristic; ours have none
 
   // filled in by measure()
   std::vector<double> round_us;  // one time for each round

@@ -398,9 +398,14 @@ TEST(GemmCommand, messages_name_what_is_wrong) {
     EXPECT_EQ(o.exit_code, 2);
     EXPECT_NE(o.err.find("-1 is negative"), std::string::npos) << o.err;
   }
-  EXPECT_NE(run_program("bench --configs 128x256/1x1/8/4/128/1").err.find("more than five parts"),
+  EXPECT_NE(run_program("bench --configs 128x256/1x1/8/4/128/1").err.find("on at most SMS multiprocessors"),
             std::string::npos);
   EXPECT_NE(run_program("bench --candidates 9").err.find("9 not in range"), std::string::npos);
+  for (const char* option : {"--candidates", "--cublaslt"}) {
+    const Output o = run_program(std::string("bench --no_peers ") + option + " 1");
+    EXPECT_EQ(o.exit_code, 2);
+    EXPECT_NE(o.err.find(std::string("--no_peers excludes ") + option), std::string::npos) << o.err;
+  }
   const Output bench =
       run_program("bench --shapes 64x64x64 --no_peers --promoted_only --rounds 1 --bursts 1");
   if (bench.exit_code == 2) {
