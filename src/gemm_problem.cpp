@@ -327,7 +327,7 @@ Status set_epilogue(const Problem& p, KernelProblem& out) {
   to.any = true;
   to.activation = e.activation;
   to.amax = e.amax_d;
-  to.scale_d = p.scale_d;
+  to.scale_d = factors_of(p).after;
   if (e.bias != BiasKind::none) {
     constexpr int64_t kMost = kMaxStrideBytes / 4 - 1;
     if (e.bias_batch_stride < 0)
@@ -381,9 +381,7 @@ KernelProblem KernelProblem::flipped() const {
   return out;
 }
 
-void set_factors(const Problem& p, KernelProblem& out) {
-  // An activation comes between the sum and its scale.
-  const float scale_d = p.epilogue.any() ? 1 : p.scale_d;
+Factors factors_of(const Problem& p) {
   // The product of some floats, rounded once. A zero factor wins over Inf and NaN, of factors in device
   // memory too.
   const auto factor = [](std::initializer_list<float> factors) {
@@ -394,10 +392,19 @@ void set_factors(const Problem& p, KernelProblem& out) {
     }
     return static_cast<float>(product);
   };
-  out.scale = p.k == 0 ? 0.0f : factor({p.alpha, p.scale_a, p.scale_b, scale_d});
-  out.beta = factor({p.beta, scale_d});
-  out.reads_ab = !out.empty && out.scale != 0;
-  out.reads_c = !out.empty && out.beta != 0;
+  // An activation comes between the sum and its scale.
+  const float after = p.epilogue.any() ? p.scale_d : 1, scale_d = p.epilogue.any() ? 1 : p.scale_d;
+  return {.scale = p.k == 0 ? 0.0f : factor({p.alpha, p.scale_a, p.scale_b, scale_d}),
+          .beta = factor({p.beta, scale_d}),
+          .after = after};
+}
+
+void set_factors(const Problem& p, KernelProblem& out) {
+  const Factors f = factors_of(p);
+  out.scale = f.scale;
+  out.beta = f.beta;
+  out.reads_ab = !out.empty && f.reads_ab();
+  out.reads_c = !out.empty && f.reads_c();
 }
 
 Expected<KernelProblem> canonical(const Problem& p) {

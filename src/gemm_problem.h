@@ -99,8 +99,18 @@ struct KernelProblem {
   Shape2 to_caller(Shape2 s) const { return to_kernel(s); }
 };
 
-/// Fills in scale, beta, reads_ab and reads_c; `empty` is known. Products of factors are rounded once, to
-/// FP32.
+/// The factors of an epilogue as kernels compute them from host scalars: products are rounded once, to FP32,
+/// and a zero wins over Inf and NaN.
+struct Factors {
+  float scale = 0, beta = 0;  // D = convert(scale * sum + beta * C), but for scales of rows and columns
+  float after = 1;            // scale_d where bias or activation come before it: not in `scale` and `beta`
+
+  bool reads_ab() const { return scale != 0; }
+  bool reads_c() const { return beta != 0; }
+};
+Factors factors_of(const Problem& problem);
+
+/// Fills in scale, beta, reads_ab and reads_c; `empty` is known.
 void set_factors(const Problem& problem, KernelProblem& out);
 
 /// Checks everything that does not depend on the kernels or the device.

@@ -145,23 +145,6 @@ std::vector<double> model_sums(const Problem& p, const ReferenceGemm& g) {
   return is_fp8(p.a.type) ? promoted_sums(p, g) : wgmma_sums(p, g.a, g.b);
 }
 
-ModelFactors model_factors(const Problem& p) {
-  ModelFactors f;
-  const bool zero = p.k == 0 || p.alpha == 0 || p.scale_a == 0 || p.scale_b == 0;
-  if (p.epilogue.any()) {
-    f.scale = zero ? 0.0f : static_cast<float>(double{p.alpha} * p.scale_a * p.scale_b);
-    f.beta = p.beta;
-    f.after = p.scale_d;
-  } else {
-    if (!zero && p.scale_d != 0)
-      f.scale = static_cast<float>(double{p.alpha} * p.scale_a * p.scale_b * p.scale_d);
-    if (p.beta != 0 && p.scale_d != 0) f.beta = static_cast<float>(double{p.beta} * p.scale_d);
-  }
-  f.reads_ab = f.scale != 0;
-  f.reads_c = f.beta != 0;
-  return f;
-}
-
 float ModelEpilogue::scale_of(int64_t batch, int64_t row, int64_t column) const {
   if (problem.scale_mode != ScaleMode::per_row_column || factors.scale == 0) return factors.scale;
   const auto of_row = static_cast<float>(gemm.a_scales.at(batch, row, 0)),
@@ -172,13 +155,13 @@ float ModelEpilogue::scale_of(int64_t batch, int64_t row, int64_t column) const 
 // Before an activation.
 double ModelEpilogue::value(double sum, int64_t batch, int64_t row, int64_t column) const {
   const double source =
-      factors.reads_c ? load_element(gemm.c.data, gemm.c.type, gemm.c.index(batch, row, column)) : 0.0;
+      factors.reads_c() ? load_element(gemm.c.data, gemm.c.type, gemm.c.index(batch, row, column)) : 0.0;
   // One rounding for the product and one for the sum, in the arithmetic of the kernel's epilogue.
   const auto linear = [&](auto scale, auto beta) {
     using Type = decltype(scale);
     const Type product = scale * static_cast<Type>(sum);
-    return static_cast<double>(factors.reads_c ? std::fma(beta, static_cast<Type>(source), product)
-                                               : product);
+    return static_cast<double>(factors.reads_c() ? std::fma(beta, static_cast<Type>(source), product)
+                                                 : product);
   };
   const double value = is_integer(problem.a.type) || problem.a.type == DType::f64
                            ? linear(double{factors.scale}, double{factors.beta})

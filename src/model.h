@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "src/gemm_problem.h"
 #include "src/reference.h"
 #include "tilewright/gemm.h"
 
@@ -14,19 +15,11 @@ namespace tilewright {
 /// [batch][m][n]. FP8: with the problem's promotions, and its block scales if gemm has them.
 std::vector<double> model_sums(const Problem& problem, const ReferenceGemm& gemm);
 
-/// The factors of an epilogue as kernels compute them from host scalars.
-struct ModelFactors {
-  float scale = 0, beta = 0;  // D = convert(scale * sum + beta * C), but for scales of rows and columns
-  float after = 1;            // scale_d where bias or activation come before it: not in `scale` and `beta`
-  bool reads_ab = false, reads_c = false;
-};
-ModelFactors model_factors(const Problem& problem);
-
 /// From sums to what is stored, one rounding after another as the kernel has them.
 struct ModelEpilogue {
   const Problem& problem;
   const ReferenceGemm& gemm;  // C, bias, scales of rows and columns
-  ModelFactors factors;
+  Factors factors;
   bool exchanged = false;  // PlanInfo::exchanged
 
   /// Bits of an element of D, or of aux. Not of a D after GELU, which is another function on each machine, to

@@ -22,7 +22,7 @@ struct Entry {
   std::optional<BlockScaledVerdict> verdict;  // none with --skip_ref_check
 
   bool passed() const { return !verdict || verdict->passed(); }
-  bool multiplied() const { return plan.launches > 0 && model_factors(problem).scale != 0; }
+  bool multiplied() const { return plan.launches > 0 && factors_of(problem).reads_ab(); }
   std::optional<double> tflops() const {
     if (!multiplied() || !run.time_us || *run.time_us <= 0) return {};
     const Problem& p = problem;

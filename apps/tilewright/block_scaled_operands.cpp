@@ -53,7 +53,7 @@ Expected<BlockScaledVerdict> BlockScaledOperands::judge(const PlanInfo& plan,
   const Progress progress("FP64 reference");
   const MatrixView source{c.data(), p.c.type, p.n, 1, p.m * p.n};
   // Those of the tensors too: they multiply a sum, and are not in what may overflow.
-  const ModelFactors factors = model_factors(p);
+  const Factors factors = factors_of(p);
   const auto reference = reference_block_scaled(a, b, source, factors.scale, factors.beta);
   if (!reference) return reference.error();
   const MatrixView got{d.data(), p.d.type, p.n, 1, p.m * p.n};

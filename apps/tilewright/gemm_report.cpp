@@ -9,6 +9,7 @@
 #include "progress.h"
 #include "src/fp8_scales.h"
 #include "src/gemm_bound.h"
+#include "src/gemm_problem.h"
 #include "tilewright/numeric/element.h"
 #include "tilewright/numeric/traits.h"
 
@@ -37,9 +38,11 @@ double bound_of_relative_error(const Problem& p, const AccumulationBound& bound,
     if (std::isfinite(s)) s2 += s * s;
   if (d2 == 0) return 0;
   const Rounding rounding = rounding_of(p.d.type);
-  const double factor = std::abs(double{p.alpha} * p.scale_a * p.scale_b * p.scale_d);
+  const Factors factors = factors_of(p);
+  const double factor = std::abs(double{factors.scale} * factors.after),
+               beta = double{factors.beta} * factors.after;
   const auto whole = [](double x) { return x == std::floor(x); };
-  if (is_integer(p.d.type) && whole(factor) && whole(double{p.beta} * p.scale_d)) return 0;  // exact
+  if (is_integer(p.d.type) && whole(factor) && whole(beta)) return 0;  // exact
   const double norm = std::sqrt(d2), root_count = std::sqrt(static_cast<double>(reference.size()));
   double sums = factor * (bound.relative * std::sqrt(s2) + bound.absolute * root_count) / norm;
   if (p.epilogue.activation == Activation::gelu) sums = activation_error(Activation::gelu, 1, sums);

@@ -89,7 +89,7 @@ ModelCheck compare_with_model(const Operands& operands, const PlanInfo& plan, ui
   check.why_not = unmodelled(p, plan);
   if (!check.why_not.empty()) return check;
   const ReferenceGemm gemm = operands.reference();
-  const ModelEpilogue epilogue{p, gemm, model_factors(p), plan.exchanged};
+  const ModelEpilogue epilogue{p, gemm, factors_of(p), plan.exchanged};
   const auto judge = [&](const MatrixView& output, bool aux, double sum, int64_t batch, int64_t row,
                          int64_t column) {
     ++check.elements;
@@ -107,7 +107,7 @@ ModelCheck compare_with_model(const Operands& operands, const PlanInfo& plan, ui
     const std::vector<int64_t> rows = sampled_lines(p.m, plan.tile.m, random),
                                columns = sampled_lines(p.n, plan.tile.n, random);
     std::vector<double> sums(rows.size() * columns.size(), 0.0);
-    if (epilogue.factors.reads_ab) sums = sampled_sums(p, gemm, batch, rows, columns);
+    if (epilogue.factors.reads_ab()) sums = sampled_sums(p, gemm, batch, rows, columns);
     size_t at = 0;
     for (const int64_t row : rows)
       for (const int64_t column : columns) {

@@ -175,7 +175,7 @@ ReferenceGemm Operands::reference() const {
   r.a_scales = packed_scale_view(scales_of_a(p), a_scales.data());
   r.b_scales = packed_scale_view(scales_of_b(p), b_scales.data());
   // Where the kernel applies them: otherwise a scale of D could hide what overflows, or seem to.
-  const ModelFactors factors = model_factors(p);
+  const Factors factors = factors_of(p);
   r.alpha = factors.scale;
   r.beta = factors.beta;
   r.scale_d = factors.after;

@@ -355,6 +355,8 @@ TEST(GemmCommand, factors_are_one_number_for_kernel_and_judge) {
       const Output o = gemm(std::string("--mnk 64,64,64 ") + factors + " --dtype " + type);
       EXPECT_EQ(o.exit_code, 0) << type << ' ' << factors << o.out;
     }
+  // The report's too: 0.1f * 10 rounds to 1.
+  EXPECT_EQ(gemm("--mnk 64,64,64 --dtype s8 --alpha 0.1 --scale_a 10").json()["error_bound"], 0);
 }
 
 TEST(GemmCommand, a_result_that_overflows_is_judged_and_one_that_may_on_the_way_is_counted) {

@@ -57,7 +57,7 @@ Expectation::Expectation(const GemmCase& c, const HostOperands& operands, const 
 void Expectation::run_model(const PlanInfo& plan) {
   const Problem& p = case_.problem;
   sums_.assign(static_cast<size_t>(p.m * p.n * p.l), 0.0);
-  if (!factors_.reads_ab) return;
+  if (!factors_.reads_ab()) return;
   if (p.a.type == DType::f32) {
     const std::vector<float> sums = simt_sums(plan, p, operands_.a.view(), operands_.b.view());
     sums_.assign(sums.begin(), sums.end());

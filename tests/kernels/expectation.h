@@ -34,7 +34,7 @@ class Expectation {
 
   const GemmCase& case_;
   const HostOperands& operands_;
-  ModelFactors factors_;
+  Factors factors_;
   bool exchanged_;  // the kernel computes D^T
   ReferenceGemm gemm_;
   std::vector<double> reference_, magnitude_;  // [batch][m][n]

@@ -170,8 +170,8 @@ HostOperands make_operands(const GemmCase& c) {
   o.b = make(shape_of(p.b, p.k, p.n, p.l));
   o.c = make(shape_of(p.c, p.m, p.n, p.l));
   o.d = make(shape_of(p.d, p.m, p.n, p.l));
-  const ModelFactors factors = factors_of(c);
-  if (factors.reads_ab) {
+  const Factors factors = factors_of(c);
+  if (factors.reads_ab()) {
     fill(o.a, c, c.a_value, c.seed);
     fill(o.b, c, c.b_value, c.seed + 1);
     if (c.data == Data::specials) {
@@ -179,7 +179,7 @@ HostOperands make_operands(const GemmCase& c) {
       plant_specials(o.b, true);
     }
   }
-  if (factors.reads_c) fill(o.c, c, c.c_value, c.seed + 2);
+  if (factors.reads_c()) fill(o.c, c, c.c_value, c.seed + 2);
   const EpilogueOps& e = p.epilogue;
   if (e.bias != BiasKind::none) {
     const int64_t count = e.bias == BiasKind::row ? p.m : p.n;
@@ -190,15 +190,15 @@ HostOperands make_operands(const GemmCase& c) {
   if (p.scale_mode != ScaleMode::per_tensor) {
     const bool blocks = p.scale_mode == ScaleMode::block_1x128_128x128;
     const int64_t k_blocks = blocks ? (p.k + 127) / 128 : 1, n_lines = blocks ? (p.n + 127) / 128 : p.n;
-    o.a_scales = make_scales(p.a_scales, p.m, k_blocks, p.l, false, c.a_scale, factors.reads_ab);
-    o.b_scales = make_scales(p.b_scales, n_lines, k_blocks, p.l, blocks, c.b_scale, factors.reads_ab);
+    o.a_scales = make_scales(p.a_scales, p.m, k_blocks, p.l, false, c.a_scale, factors.reads_ab());
+    o.b_scales = make_scales(p.b_scales, n_lines, k_blocks, p.l, blocks, c.b_scale, factors.reads_ab());
   }
   return o;
 }
 
 // Factors in device memory: those of one that is zero read nothing behind them.
-ModelFactors device_factors(const Problem& p) {
-  ModelFactors f;
+Factors device_factors(const Problem& p) {
+  Factors f;
   if (p.epilogue.any()) {
     f.scale = p.alpha == 0 || p.k == 0 ? 0.0f : product({p.alpha, p.scale_a, p.scale_b});
     f.beta = p.beta;
@@ -211,13 +211,27 @@ ModelFactors device_factors(const Problem& p) {
                     : product({p.alpha, p.scale_a, p.scale_b, p.scale_d});
     f.beta = product({p.beta, p.scale_d});
   }
-  f.reads_ab = f.scale != 0;
-  f.reads_c = f.beta != 0;
   return f;
 }
 
-ModelFactors factors_of(const GemmCase& c) {
-  return c.device_scalars ? device_factors(c.problem) : model_factors(c.problem);
+// Factors on the host, by a formula of the tests' own.
+Factors host_factors(const Problem& p) {
+  Factors f;
+  const bool zero = p.k == 0 || p.alpha == 0 || p.scale_a == 0 || p.scale_b == 0;
+  if (p.epilogue.any()) {
+    f.scale = zero ? 0.0f : static_cast<float>(double{p.alpha} * p.scale_a * p.scale_b);
+    f.beta = p.beta;
+    f.after = p.scale_d;
+  } else {
+    if (!zero && p.scale_d != 0)
+      f.scale = static_cast<float>(double{p.alpha} * p.scale_a * p.scale_b * p.scale_d);
+    if (p.beta != 0 && p.scale_d != 0) f.beta = static_cast<float>(double{p.beta} * p.scale_d);
+  }
+  return f;
+}
+
+Factors factors_of(const GemmCase& c) {
+  return c.device_scalars ? device_factors(c.problem) : host_factors(c.problem);
 }
 
 }  // namespace tilewright::testing

@@ -58,6 +58,6 @@ struct HostOperands {
 HostOperands make_operands(const GemmCase& c);
 
 /// The factors of the epilogue as kernels compute them.
-ModelFactors factors_of(const GemmCase& c);
+Factors factors_of(const GemmCase& c);
 
 }  // namespace tilewright::testing
