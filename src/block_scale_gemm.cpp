@@ -72,9 +72,10 @@ Violation k_multiple(const BlockScaledProblem& p) {
   if (p.k % multiple == 0) return std::nullopt;
   const int64_t below = p.k / multiple * multiple, above = below + multiple;
   const bool down = below > 0 && (p.k - below < above - p.k || above >= kExtentLimit);
+  const int64_t to = round_up(p.k, block_scaled_k_multiple);
   return "K is " + text(p.k) + ", which is not a multiple of " + text(multiple) +
-         "; the nearest legal value is " + text(down ? below : above) + "; quantise() pads it to " +
-         text(round_up(p.k, block_scaled_k_multiple)) + " with zeros";
+         "; the nearest legal value is " + text(down ? below : above) +
+         (to < kExtentLimit ? "; quantise() pads it to " + text(to) + " with zeros" : "");
 }
 
 Violation leading_dimension(const BlockScaledProblem& p) {

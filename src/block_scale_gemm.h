@@ -18,7 +18,7 @@ struct BlockScaledOperand {
   const void* elements = nullptr;  // e2m1 two to a byte
   int64_t ld = 0;                  // elements between rows
   int64_t batch_stride = 0;        // elements between batches
-  PackedBlockScales scales;        // of a shape with the operand's rows and batches
+  PackedBlockScales scales;        // of the operand's rows and batches (one if shared)
   bool shared = false;             // one matrix, of which all batches are products
 };
 

@@ -105,10 +105,10 @@ Status set_dequantise(const PlanRequest& r, const BlockScaledProblem& p, BoundDe
                  lines = static_cast<__int128>(a.all()) + b.all();
   const __int128 quads = blocks * kernels::dequantise_quads, matrices = lines * dequantised_ld(p.k) * 2;
   const auto refuse = [&] {
-    return broken(
-        RuleId::operand_span, "workspace",
-        text(p.m + p.n) + " lines of " + text(p.k) + " in " + text(p.batches) + " batches, dequantised",
-        "smaller extents");
+    return broken(RuleId::operand_span, "workspace",
+                  text(static_cast<int64_t>(lines)) + " lines of " + text(p.k) + " in " +
+                      text(static_cast<int64_t>(blocks)) + " blocks of at most 128, dequantised",
+                  "smaller extents");
   };
   if (quads * spans >= kMostTasks || matrices >= kMostWorkspaceBytes) return refuse();
 

@@ -139,7 +139,8 @@ constexpr NumberedRule kTable[] = {
      {"scale.device", "device pointers scale_a, scale_b and scale_d are for FP8 operands only", kInvalid}},
     {RuleId::scale_mode,
      {"scale.mode",
-      "scales of rows and columns, or of blocks, are for A and B of e4m3 and D of f16, bf16 or f32",
+      "scales of rows and columns, or of blocks, are for A and B of e4m3 without block scales and D of f16, "
+      "bf16 or f32",
       kUnsupported}},
     {RuleId::scale_promotion,
      {"scale.promotion", "block scales are applied by promotion, every 4 MMAs (128 of K)", kUnsupported}},

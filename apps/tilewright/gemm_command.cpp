@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "arguments.h"
 #include "block_scaled_command.h"
@@ -80,20 +81,24 @@ Expected<std::optional<emulator::FaultSpec>> GemmArguments::planted_fault() cons
   return std::optional(*spec);
 }
 
+/// Of the absolute tolerance: which of the two was given is not known.
+constexpr const char* kAbsoluteWords = "--tolerance/--atol";
+
 Expected<std::optional<Tolerance>> GemmArguments::tolerance_or(const Tolerance& usual) const {
   if (!tolerance && !relative_tolerance) return std::optional<Tolerance>();
   if (skip_ref_check)
     return Error{ErrorCode::invalid_argument, "option.skip_ref_check",
-                 std::string("--skip_ref_check: there is no reference to be within --") +
-                     (tolerance ? "tolerance" : "rtol") + " of; leave one of them out"};
+                 std::string("--skip_ref_check: there is no reference to be within ") +
+                     (tolerance ? kAbsoluteWords : "--rtol") + " of; leave one of them out"};
   Tolerance out = usual;
   out.absolute = tolerance.value_or(usual.absolute),
   out.relative = relative_tolerance.value_or(usual.relative);
-  for (const auto& [option, value] : {std::pair{"tolerance", out.absolute}, {"rtol", out.relative}}) {
+  for (const auto& [option, words, value] :
+       {std::tuple{"tolerance", kAbsoluteWords, out.absolute}, {"rtol", "--rtol", out.relative}}) {
     if (value >= 0 && std::isfinite(value)) continue;
     const double nearest = value > 0 ? std::numeric_limits<double>::max() : 0;
     return Error{ErrorCode::invalid_argument, fmt::format("option.{}", option),
-                 fmt::format("--{}: {} is {}; nearest legal: {}", option, value,
+                 fmt::format("{}: {} is {}; nearest legal: {}", words, value,
                              std::isfinite(value) ? "negative" : "not finite", nearest)};
   }
   return std::optional(out);

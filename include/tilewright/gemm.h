@@ -281,10 +281,10 @@ class Plan {
   /// Launches one kernel on `stream` (a cudaStream_t, or an emulator::Machine*; null is the default one),
   /// with another before it when operands are repacked or dequantised and one after it when K is cut
   /// (PlanInfo::launches), or none when D is empty. amax_d is set to zero before it. Allocates no device
-  /// memory. A and B are not touched when K or the factor of Problem is zero, nor is C when beta or scale_d
-  /// is (with an epilogue, scale_d comes after all of them), whatever the device scalars are. Errors:
-  /// a pointer that is null or less aligned than it must be; a current GPU other than the plan's; the
-  /// launch's own.
+  /// memory. A and B are not touched when K or their factor (see Problem::alpha) is zero, nor is C when
+  /// its factor, beta scale_d rounded to FP32 (with an epilogue beta alone), is, whatever the device scalars
+  /// are. Errors: a pointer that is null or less aligned than it must be; a current GPU other than the
+  /// plan's; the launch's own.
   [[nodiscard]] Status run(const Buffers& buffers, void* stream = nullptr) const;
 
   explicit Plan(std::shared_ptr<const detail::PlanState> state) : state_(std::move(state)) {}

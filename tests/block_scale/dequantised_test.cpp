@@ -162,6 +162,14 @@ TEST(DequantisedPlan, refuses_by_rule) {
   EXPECT_EQ(
       refused(problem_of(BlockFormat::nvfp4, (int64_t{1} << 31) - 1, 64, int64_t{1} << 30), kHopper).rule,
       "operand.span");
+  // Those of both batches of B, and the one A that they share.
+  Problem shared = problem_of(BlockFormat::nvfp4, (int64_t{1} << 31) - 1, 64, 1 << 16);
+  shared.l = 2;
+  shared.a.batch_stride = 0;
+  EXPECT_NE(
+      refused(shared, kHopper).message.find("2147483775 lines of 65536 in 16777218 blocks of at most 128"),
+      std::string::npos)
+      << refused(shared, kHopper).message;
   // A chip that has neither kind of kernel.
   Target target;
   target.capability = 80;

@@ -241,6 +241,9 @@ TEST(BlockScaledCommand, refuses_by_rule) {
   expect_refused(gemm("--dtype mxfp4 --mnk 64,64,100"), "block_scaled.k_multiple",
                  "the nearest legal value is 128; quantise() pads it to 128 with zeros");
   expect_refused(gemm("--dtype mxfp8 --K 33"), "block_scaled.k_multiple", "the nearest legal value is 32;");
+  // Nor could it be padded.
+  expect_refused(gemm("--dtype mxfp8 --K 2147483647"), "block_scaled.k_multiple",
+                 "the nearest legal value is 2147483616 (");
   expect_refused(gemm("--dtype nvfp4:mxfp4"), "block_scaled.formats", "nvfp4 x nvfp4");
   expect_refused(gemm("--dtype nvfp4:mxfp8"), "block_scaled.formats", "nvfp4 x nvfp4");
   expect_refused(gemm("--dtype mxfp8 --c_dtype e4m3"), "block_scaled.output",

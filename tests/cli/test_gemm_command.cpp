@@ -391,6 +391,8 @@ TEST(GemmCommand, messages_name_what_is_wrong) {
     for (const char* tolerance : {"--tolerance 1", "--rtol 1"})
       expect_refused(gemm(std::string("--skip_ref_check --dtype ") + type + " " + tolerance),
                      "option.skip_ref_check", std::string(tolerance).substr(0, 6));
+  expect_refused(gemm("--mnk 64,64,64 --dtype bf16 --atol -1"), "option.tolerance",
+                 "--tolerance/--atol: -1 is negative");
   EXPECT_NE(run_program("gem").err.find("nearest legal: gemm"), std::string::npos);
   EXPECT_EQ(run_program("gem").exit_code, 2);
   EXPECT_EQ(run_program("--version").exit_code, 0);
