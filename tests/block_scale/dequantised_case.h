@@ -35,8 +35,6 @@ std::vector<ProblemCase> dequantised_cases();
 /// Scales at the ends of their range, NaN among them.
 std::vector<ProblemCase> outer_scale_cases();
 
-/// data_and_zeros_cases() within a bound for which zeros are nothing.
-void expect_zeros_cost_no_bits_dequantised(TestMachine& machine);
 /// Every element with every scale: what the first kernel leaves in the workspace, bit for bit. nvfp4: with
 /// both signs of the scale.
 void expect_every_code_dequantised(BlockFormat format, TestMachine& machine);

@@ -175,12 +175,6 @@ std::vector<ProblemCase> outer_scale_cases() {
   return cases;
 }
 
-void expect_zeros_cost_no_bits_dequantised(TestMachine& machine) {
-  for (const ProblemCase& c : data_and_zeros_cases())
-    expect_samples_are_right(c, machine, run_dequantised_case, wgmma_f32_bound(DType::bf16, c.k, 0),
-                             value_magnitude);
-}
-
 void expect_every_code_dequantised(BlockFormat format, TestMachine& machine) {
   const bool fp4 = is_fp4(format);
   const int vector = scale_vector(format);

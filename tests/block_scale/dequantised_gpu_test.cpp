@@ -36,8 +36,6 @@ TEST_F(DequantisedGpu, every_element_with_every_scale_is_exact) {
   for (const BlockFormat format : kFormats) expect_every_code_dequantised(format, machine);
 }
 
-TEST_F(DequantisedGpu, zeros_cost_no_bits) { expect_zeros_cost_no_bits_dequantised(machine); }
-
 TEST_F(DequantisedGpu, has_the_bits_of_a_bf16_product) {
   for (const BlockFormat format : kFormats) expect_bits_of_bf16_product(format, format, machine);
   expect_bits_of_bf16_product(BlockFormat::mxfp8, BlockFormat::mxfp4, machine);

@@ -37,11 +37,6 @@ TEST(Dequantised, every_element_with_every_scale_is_exact) {
   }
 }
 
-TEST(Dequantised, zeros_cost_no_bits) {
-  EmulatedMachine machine;
-  expect_zeros_cost_no_bits_dequantised(machine);
-}
-
 TEST(Dequantised, has_the_bits_of_a_bf16_product) {
   EmulatedMachine machine;
   for (const BlockFormat format : kFormats) expect_bits_of_bf16_product(format, format, machine);
