@@ -3,8 +3,7 @@
 //
 // With amax the largest magnitude of a block, t the tensor's scale and max the element type's largest value:
 //   * e8m0 scales: the least power of two s with amax / s <= max, at least 2^-127. No element saturates.
-//   * e4m3 scales: amax / (max t) rounded to nearest even, at most 448 and at least 2^-9. So a scale made
-//   from
+//   * e4m3 scales: amax / (max t) rounded to nearest even, at most 448 and at least 2^-9. So that of
 //     finite data is never NaN and never zero. Elements beyond 6 s t become 6 s t.
 //   * A block of zeros has the scale 2^-124 of e8m0, 1 of e4m3 (see zero_block_scale).
 //   * A block with an Inf or a NaN has the NaN scale and zero elements: all of it reads back as NaN.
@@ -73,12 +72,13 @@ inline Expected<BlockFormat> parse_block_format(std::string_view text) {
 }
 
 /// The scale of a block of zeros, and of padding. Results depend on it: sm_100 aligns sums of FP4 products by
-/// the scales of all groups, also of those of zeros, and cuts what lies 35 binades below the greatest.
-///   e8m0  2^-124, beside which no data are small. The least that needs no shift where blocks are dequantised
-///         to bf16 (kernels::exact_exponents).
+/// the product of both scales of every group, of zeros too, and cuts what lies 35 binades below the greatest.
+///   e8m0  2^-124: the least that needs no shift where blocks are dequantised to bf16
+///         (kernels::exact_exponents). Opposite a scale of 2^100, zeros still count as 2^-24.
 ///   e4m3  1: cuts nothing. With any other scale it is below 2^9, and all products are multiples of 2^-20.
 template <class Scale>
 TILEWRIGHT_HOST_DEVICE constexpr Scale zero_block_scale() {
+  static_assert(std::is_same_v<Scale, e8m0> || std::is_same_v<Scale, e4m3>, "block scales are e8m0 or e4m3");
   return Scale::from_bits(std::is_same_v<Scale, e8m0> ? 127 - 124 : 0x38);
 }
 
