@@ -99,9 +99,11 @@ struct Bench {
   GpuBuffer workspace, one;
   std::optional<CublasLt> cublaslt;
   int candidates;  // of its heuristic that are tried
+  BenchMethod method;
 
   Expected<Contender> peer(const Problem& problem, bool fast, const BenchOperands& operands) const {
-    return fastest_cublaslt(*cublaslt, problem, fast, candidates, operands, workspace, one, stream);
+    return fastest_cublaslt(*cublaslt, problem, fast, candidates, method_for(problem, method), operands,
+                            workspace, one, stream);
   }
 };
 
@@ -116,7 +118,8 @@ Expected<Bench> open_bench(const BenchArguments& args) {
   if (!one) return one.error();
   const float value = 1;
   if (Status s = one->upload(&value)) return *s;
-  Bench bench{*limits, std::move(*stream), std::move(*workspace), std::move(*one), {}, args.candidates};
+  Bench bench{*limits,         std::move(*stream), std::move(*workspace), std::move(*one), {},
+              args.candidates, args.method};
   if (!args.no_peers) {
     const Expected<CublasLt> library = CublasLt::load(args.cublaslt);
     if (!library) return library.error();

@@ -112,7 +112,8 @@ Status set_benched_epilogue(const std::string& words, Problem& problem);
 /// The fastest of cuBLASLt's first `tried` candidates for a problem as a contender. `workspace` and `one` (a
 /// float 1 on the device) must outlive it.
 Expected<Contender> fastest_cublaslt(const CublasLt& library, const Problem& problem, bool fast, int tried,
-                                     const BenchOperands& operands, const GpuBuffer& workspace,
-                                     const GpuBuffer& one, const GpuStream& stream);
+                                     const BenchMethod& method, const BenchOperands& operands,
+                                     const GpuBuffer& workspace, const GpuBuffer& one,
+                                     const GpuStream& stream);
 
 }  // namespace tilewright::cli
