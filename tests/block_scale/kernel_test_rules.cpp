@@ -50,7 +50,7 @@ std::vector<Broken> broken_problems() {
       {"block_scaled.k_multiple", "nearest legal value is 32;", {}, [](P& p) { p.k = 33; }},
       {"block_scaled.k_multiple", "nearest legal value is 32;", {}, [](P& p) { p.k = 1; }},
       {"block_scaled.k_multiple",
-       "nearest legal value is 2147483616;",
+       "nearest legal value is 2147483616 (",
        {},
        [](P& p) { p.k = (int64_t{1} << 31) - 1; }},
       {"block_scaled.k_multiple", "multiple of 64; the nearest legal value is 64;", kFp4,
