@@ -4,8 +4,8 @@
 
 #include "progress.h"
 #include "src/block_scale_reference.h"
+#include "src/gemm_problem.h"
 #include "src/matrix_init.h"
-#include "src/model.h"
 
 namespace tilewright::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "src/fp8_scales.h"
-#include "src/model.h"
+#include "src/gemm_problem.h"
 #include "src/npy.h"
 
 namespace tilewright::cli {
