@@ -118,13 +118,14 @@ class DevicePipeline {
   }
 
   /// get_tile and TilePipeline::run: the whole work of a block. `shared`: as for get_tile, with the
-  /// epilogue's scratch from scratch_offset() on. All threads of all blocks. Between the two it lets
-  /// dependent launches begin and waits for the one it depends on (arch/grid_dependency.h), if the launch
-  /// asked for that.
+  /// epilogue's scratch from scratch_offset() on. All threads of all blocks. It waits for the kernel that it
+  /// depends on before it reads, and lets the next one begin (arch/grid_dependency.h): at once if each block
+  /// has one tile, behind the last MMAs if it has several, and not before its end if it has many, so that
+  /// blocks of the next kernel take their places on the chip in order.
   template <class Schedule, class Epilogue>
   TILEWRIGHT_DEVICE void run(std::byte* shared, const Schedule& schedule, const Epilogue& epilogue) const {
     tile_type tile(*this, shared, Coord{}, Coord{});
-    arch::launch_dependents();
+    if (!tile.template lets_dependents_wait<Epilogue>(schedule)) arch::launch_dependents();
     arch::grid_dependency_wait();
     tile.run(schedule, epilogue, shared + scratch_offset(stages()));
   }

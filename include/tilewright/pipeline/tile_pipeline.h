@@ -164,6 +164,15 @@ class TilePipeline {
     }
   }
 
+  /// Whether run() lets dependent launches begin late, if its blocks have several tiles. Blocks that share an
+  /// operand share its way from L2 if they are neighbours on the chip, as blocks of consecutive numbers are
+  /// that find it free: blocks that take each multiprocessor as it becomes free are not.
+  template <class Epilogue, class Schedule>
+  TILEWRIGHT_DEVICE bool lets_dependents_wait(const Schedule& schedule) const {
+    if constexpr (!TwoPhaseEpilogue<Epilogue, accumulator_type>) return false;
+    return impl::cluster_count(schedule) > handle_.clusters_of(arch::grid_dim().x);
+  }
+
   /// An empty accumulator of this thread, to be declared after the tile pipeline.
   TILEWRIGHT_DEVICE accumulator_type get_accumulator() const {
     static_assert(!Handle::has_internal_accumulator,
@@ -302,6 +311,15 @@ class TilePipeline {
     b_ = {tile.n, tile.batch};
   }
 
+  /// Behind the last MMAs. Where a launch takes long the start of the next is hardly seen, and the whole chip
+  /// is to be free for it.
+  template <class Schedule>
+  TILEWRIGHT_DEVICE void let_dependents_begin(const Schedule& schedule) const {
+    constexpr uint32_t kLong = 512;  // K tiles of a block
+    const uint64_t k_tiles = uint64_t{impl::cluster_count(schedule)} * k_tiles_;
+    if (k_tiles < uint64_t{kLong} * handle_.clusters_of(arch::grid_dim().x)) arch::launch_dependents();
+  }
+
   template <class Schedule, class Epilogue>
   TILEWRIGHT_DEVICE void compute_tiles(const Schedule& schedule, const Epilogue& epilogue,
                                        std::byte* scratch) {
@@ -347,6 +365,7 @@ class TilePipeline {
         accumulator.state_.expect_finished(
             "pack() of an epilogue returns without having read the accumulator");
       });
+      let_dependents_begin(schedule);
       shadow.store_rest();
       bound.finish();
     } else {
@@ -411,6 +430,7 @@ class TilePipeline {
       if constexpr (impl::stores_packed_v<Bound>) bound.packed(tile);
       accumulator.state_.expect_finished("pack() of an epilogue returns without having read the accumulator");
     }
+    let_dependents_begin(schedule);
     if (tiles.has_previous()) impl::store_pieces<0, Bound::pieces>(bound, tiles.of_previous());
     bound.finish();
   }
@@ -452,6 +472,7 @@ class TilePipeline {
         if (tiles.index >= count) break;
         Loop::begin(computer, accumulator.held_, ring, at_, k_tiles_, scales, shadow);
       }
+      let_dependents_begin(schedule);
       shadow.store_rest();
       accumulator.state_.expect_finished("an epilogue returns without having read the accumulator");
     }
