@@ -40,17 +40,23 @@ Problem accumulating(int64_t m, int64_t n, int64_t k) {
   return p;
 }
 
-// Each run reads what the one before it wrote, while that one may still be running.
+// Each run reads what the one before it wrote, while that one may still be running: with a tile for each CTA,
+// with several, and with so many that the next run begins last.
 TEST_F(Streams, runs_in_a_row_see_each_others_results) {
   constexpr int kRuns = 50;
-  for (const int64_t m : {64, 640, 3000}) {
-    const int64_t n = 512, k = 256;
+  struct Size {
+    int64_t m, k, sms;
+  };
+  for (const auto [m, k, sms] :
+       {Size{64, 256, 132}, {640, 256, 132}, {3000, 256, 132}, {3000, 256, 5}, {3000, 4096, 2}}) {
+    const int64_t n = 512;
     for (const bool dependent : {true, false}) {
       GpuMachine machine;
       const Ones ones(machine, m, n, k);
       Options options;
       options.device = Device::gpu;
       options.dependent_launch = dependent;
+      options.max_sms = sms;
       const Expected<Plan> planned = plan(accumulating(m, n, k), options);
       ASSERT_TRUE(planned) << planned.error().message;
       for (int i = 0; i < kRuns; ++i) ASSERT_FALSE(planned->run(ones.buffers(), machine.stream()));

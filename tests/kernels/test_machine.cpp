@@ -86,6 +86,32 @@ TEST(FastTiles, take_the_instructions_that_their_shape_says) {
   }
 }
 
+/// How many threads of one CTA let a dependent launch begin while they compute so many tiles of K.
+uint64_t dependents_let_in(KernelTile tile, Accumulation accumulation, int64_t tiles, int64_t k) {
+  GemmCase c = tile_case(tile, tiles * tile.m, tile.n, k);
+  c.problem.accumulation = accumulation;
+  c.options.max_sms = 1;
+  c.check_model = false;
+  EmulatedMachine machine;
+  EXPECT_EQ(expect_passes(c, machine).info.tiles, tiles);
+  return machine.statistics().count(Op::launch_dependents);
+}
+
+// All threads at the start if there is one tile, then, as if there are several, those that compute behind the
+// last MMAs, and nobody if there are many.
+TEST(Dependents, begin_early_late_or_last) {
+  constexpr uint64_t kProducers = 128;
+  for (const KernelTile tile : {KernelTile{64, 64}, KernelTile{128, 256}}) {
+    for (const Accumulation sums : {Accumulation::promoted, Accumulation::fast}) {
+      const uint64_t computing = tile.m == 64 ? 128 : 256;
+      EXPECT_EQ(dependents_let_in(tile, sums, 1, 640), computing + kProducers + computing);
+      EXPECT_EQ(dependents_let_in(tile, sums, 2, 640), computing);
+    }
+  }
+  EXPECT_EQ(dependents_let_in({64, 64}, Accumulation::promoted, 2, 255 * 128), 128u);
+  EXPECT_EQ(dependents_let_in({64, 64}, Accumulation::promoted, 2, 256 * 128), 0u);
+}
+
 // 8 x 128 bytes of each row are asked for, however many CTAs receive them.
 TEST(Clusters, issue_the_copies_of_their_share_alone) {
   for (const Shape2 cluster : {Shape2{2, 1}, Shape2{1, 2}, Shape2{2, 2}}) {
