@@ -26,8 +26,8 @@ Status set_stages(const Options& options, BoundFp8& s, PlanInfo& info) {
   return {};
 }
 
-/// Cluster and grid. A cluster that the planner chose gives way to 1x1 when it does not fit; one that was
-/// asked for is refused.
+/// Cluster and grid. CTAs are alone unless a cluster is asked for: pairs that share B by multicast are 0.2 to
+/// 0.9 % slower at all K (docs/accumulation.md).
 Status set_grid(const PlanRequest& r, BoundFp8& s, PlanInfo& info) {
   const auto& id = s.kernel->id;
   const Options& options = r.options;
@@ -39,26 +39,15 @@ Status set_grid(const PlanRequest& r, BoundFp8& s, PlanInfo& info) {
     cluster = p.to_kernel(*options.cluster);
     if (id.load == Load::copy && cluster != Shape2{1, 1})
       return broken(RuleId::cluster_copy, "cluster", text(*options.cluster), "1x1");
-  } else if (id.load == Load::tma) {
-    const Cluster chosen = choose_cluster(query, {id.tile_m, id.tile_n, id.promoted});
-    cluster = {chosen.m, chosen.n};
   }
-  const auto clusters_of = [&](Shape2 shape) {
-    const int64_t ctas = shape.m * shape.n;
-    return working_clusters(r, ctas, grid_of(p, tile, shape).tiles, [&] {
-      return s.kernel->max_active_clusters(static_cast<uint32_t>(ctas),
-                                           static_cast<uint32_t>(info.shared_bytes));
-    });
-  };
-  Expected<int64_t> clusters = clusters_of(cluster);
-  if (cluster != Shape2{1, 1} && !options.cluster && (!clusters || *clusters < 1)) {
-    info.why += ", clusters of " + text(cluster) + " do not fit";
-    cluster = {1, 1};
-    clusters = clusters_of(cluster);
-  }
+  const int64_t ctas = cluster.m * cluster.n;
+  const TileGrid grid = grid_of(p, tile, cluster);
+  const Expected<int64_t> clusters = working_clusters(r, ctas, grid.tiles, [&] {
+    return s.kernel->max_active_clusters(static_cast<uint32_t>(ctas),
+                                         static_cast<uint32_t>(info.shared_bytes));
+  });
   if (!clusters) return clusters.error();
   if (Status e = check_resident(r, cluster, *clusters)) return e;
-  const TileGrid grid = grid_of(p, tile, cluster);
   if (Status e = check_tiles(grid, p)) return e;
 
   const RasterChoice chosen = choose_raster(query, {id.tile_m, id.tile_n, id.promoted},

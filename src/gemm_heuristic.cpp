@@ -60,21 +60,6 @@ std::vector<std::pair<TileChoice, double>> ranked_tiles(const TilingQuery& query
   return ranked;
 }
 
-Cluster choose_cluster(const TilingQuery& q, const TileChoice& tile) {
-  constexpr double kShortRounds = 7;
-  constexpr int64_t kShortK = 3072, kShortKOfFewRounds = 4096;
-  if (!q.promoted || q.k <= kShortK) return {};
-  const int64_t rows = ceil_div(q.m, tile.tile_m), columns = ceil_div(q.n, tile.tile_n);
-  const double rounds = static_cast<double>(rows * columns * q.l) / q.sms;
-  if (rounds < 1 || (rounds <= kShortRounds && q.k <= kShortKOfFewRounds)) return {};
-  // Two CTAs share the wider slab: B when they are neighbours in M.
-  const bool share_b = tile.tile_n >= tile.tile_m;
-  const int64_t along = share_b ? rows : columns;
-  const bool pads_much = along % 2 != 0 && along < 16;
-  if (pads_much) return {};
-  return share_b ? Cluster{2, 1} : Cluster{1, 2};
-}
-
 Cluster choose_tensor_cluster(const TilingQuery& q, const TileChoice& tile, int element_bits) {
   const int64_t rows = ceil_div(q.m, tile.tile_m), columns = ceil_div(q.n, tile.tile_n);
   const bool pays = element_bits == 16 && q.sms >= 2 && rows % 2 == 0 && rows * columns * q.l >= q.sms;

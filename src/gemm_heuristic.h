@@ -40,9 +40,6 @@ struct Cluster {
   int m = 1, n = 1;
   friend bool operator==(const Cluster&, const Cluster&) = default;
 };
-/// Of FP8: sharing the wider operand between two CTAs saves energy in long runs and costs a little in short
-/// ones: up to K = 3072, 0.2 to 1 % (H200, 128 x 256 tiles).
-Cluster choose_cluster(const TilingQuery& query, const TileChoice& tile);
 
 struct RasterChoice {
   schedule::Raster raster;

@@ -56,7 +56,7 @@ int choose_descriptor(std::span<const Candidate> of, int64_t m, int64_t n, int64
   const TilingQuery query = query_of(first, m, n, k, batches, sms_of(sms));
   const TileChoice tile = tiles[static_cast<size_t>(choose_tile(query, tiles))];
   const Cluster cluster =
-      is_fp8(first) ? choose_cluster(query, tile) : choose_tensor_cluster(query, tile, 8 * bytes_of(first.a));
+      is_fp8(first) ? Cluster{} : choose_tensor_cluster(query, tile, 8 * bytes_of(first.a));
   return index[static_cast<size_t>(choose_candidate(candidates, tile, cluster))];
 }
 

@@ -36,33 +36,6 @@ TEST(Heuristic, picks_tiles_that_fill_the_chip_for_small_problems) {
   EXPECT_EQ(shape(best(1, 1, 1)), "64x64");
 }
 
-Cluster cluster(int64_t m, int64_t n, int64_t k, bool promoted = true, TileChoice tile = {128, 256, true}) {
-  return choose_cluster({m, n, k, 1, 132, promoted}, tile);
-}
-
-TEST(Heuristic, shares_b_between_two_ctas_in_long_runs_only) {
-  EXPECT_EQ(cluster(8192, 8192, 8192), (Cluster{2, 1}));
-  EXPECT_EQ(cluster(4096, 7168, 16384), (Cluster{2, 1}));
-  EXPECT_EQ(cluster(4096, 24576, 1536), (Cluster{1, 1}));
-  EXPECT_EQ(cluster(8192, 8192, 3072), (Cluster{1, 1}));
-  EXPECT_EQ(cluster(8192, 8192, 3073), (Cluster{2, 1}));
-  EXPECT_EQ(cluster(4096, 4096, 4096), (Cluster{1, 1}));
-  EXPECT_EQ(cluster(4096, 7168, 2048), (Cluster{1, 1}));
-}
-
-TEST(Heuristic, shares_a_when_the_tile_is_taller_than_wide) {
-  EXPECT_EQ(cluster(8192, 8192, 8192, true, {256, 128, true}), (Cluster{1, 2}));
-}
-
-TEST(Heuristic, keeps_fast_accumulation_out_of_clusters) {
-  EXPECT_EQ(cluster(8192, 8192, 8192, false), (Cluster{1, 1}));
-}
-
-TEST(Heuristic, does_not_pad_a_short_odd_row_of_tiles) {
-  EXPECT_EQ(cluster(3 * 128, 65536, 8192), (Cluster{1, 1}));
-  EXPECT_EQ(cluster(33 * 128, 65536, 8192), (Cluster{2, 1}));
-}
-
 int64_t strip(int64_t k, const TileChoice& tile, const Cluster& c) {
   return choose_raster({8192, 8192, k, 1, 132, true}, tile, c).strip;
 }

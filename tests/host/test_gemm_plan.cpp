@@ -28,9 +28,9 @@ TEST(Plan, launches_once_with_resident_ctas_whose_rounds_are_full) {
   const Plan plan = planned(p);
   EXPECT_EQ(plan.info().kernel, "fp8_128x256_e4m3_e4m3_o2_promoted");
   EXPECT_EQ(plan.info().path, "wgmma");
-  EXPECT_EQ(plan.info().cluster, (Shape2{2, 1}));
+  EXPECT_EQ(plan.info().cluster, (Shape2{1, 1}));
   EXPECT_EQ(plan.info().raster, schedule::Raster::along_n);
-  EXPECT_EQ(plan.info().swizzle, 8);
+  EXPECT_EQ(plan.info().swizzle, 16);
   EXPECT_EQ(plan.info().stages, 4);
   EXPECT_EQ(plan.workspace_bytes(), 0);
   const RecordedLaunch l = run(plan);
@@ -523,18 +523,17 @@ TEST(Plan, updates_c_in_place) {
   EXPECT_EQ(run(planned(p), buffers).arguments.c.data, buffers.d);
 }
 
-TEST(Case, C94_the_multiprocessor_limit_is_honoured_and_clusters_that_do_not_fit_give_way) {
+TEST(Case, C94_the_multiprocessor_limit_is_honoured_in_whole_clusters_that_fit) {
   Problem p = small_problem();
-  p.m = p.n = 8192;
-  p.k = 3200;  // of longer sums fewer CTAs may do, of shorter ones CTAs are alone
+  p.m = p.n = 8192;  // 2048 tiles; as K is short all multiprocessors work
   Options o;
-  o.max_sms = 100;
-  EXPECT_EQ(run(p, o).launch.grid_ctas, 100u);
   o.max_sms = 101;
-  EXPECT_EQ(run(p, o).launch.grid_ctas, 100u);  // whole clusters of two
+  EXPECT_EQ(run(p, o).launch.grid_ctas, 101u);
+  o.cluster = Shape2{2, 1};
+  EXPECT_EQ(run(p, o).launch.grid_ctas, 100u);
   o.max_sms = 1;
+  o.cluster.reset();
   EXPECT_EQ(run(p, o).launch.grid_ctas, 1u);
-  EXPECT_EQ(planned(p, o).info().cluster, (Shape2{1, 1}));
   o.max_sms = 1000;
   EXPECT_EQ(run(p, o).launch.grid_ctas, 132u);
 
@@ -542,10 +541,13 @@ TEST(Case, C94_the_multiprocessor_limit_is_honoured_and_clusters_that_do_not_fit
   o.cluster = Shape2{2, 2};
   EXPECT_EQ(run(p, o).launch.grid_ctas, 120u);  // 30 clusters of four are resident
   fake_resident(2) = 0;
-  const Plan fallen_back = planned(p);
+  const Plan alone = planned(p);
+  o.cluster = Shape2{2, 1};
+  const Expected<Plan> pairs = plan_on(fake_gpu(), p, o);
   fake_resident(2) = 66;
-  EXPECT_EQ(fallen_back.info().cluster, (Shape2{1, 1}));
-  EXPECT_NE(fallen_back.info().why.find("clusters of 2x1 do not fit"), std::string::npos);
+  EXPECT_EQ(alone.info().cluster, (Shape2{1, 1}));
+  ASSERT_FALSE(pairs);
+  EXPECT_EQ(pairs.error().rule, "cluster.resident");
 }
 
 TEST(Plan, launches_no_more_ctas_than_tiles) {
