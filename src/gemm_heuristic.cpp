@@ -61,8 +61,10 @@ std::vector<std::pair<TileChoice, double>> ranked_tiles(const TilingQuery& query
 }
 
 Cluster choose_tensor_cluster(const TilingQuery& q, const TileChoice& tile, int element_bits) {
+  constexpr int64_t kLongRow = 16384;
   const int64_t rows = ceil_div(q.m, tile.tile_m), columns = ceil_div(q.n, tile.tile_n);
-  const bool pays = element_bits == 16 && q.sms >= 2 && rows % 2 == 0 && rows * columns * q.l >= q.sms;
+  const bool pays =
+      element_bits == 16 && q.k < kLongRow && q.sms >= 2 && rows % 2 == 0 && rows * columns * q.l >= q.sms;
   return pays ? Cluster{2, 1} : Cluster{1, 1};
 }
 
