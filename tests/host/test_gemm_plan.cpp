@@ -37,10 +37,10 @@ TEST(Plan, launches_once_with_resident_ctas_whose_rounds_are_full) {
   EXPECT_EQ(plan.info().sms, 132);
   EXPECT_EQ(l.launch.grid_ctas, 128u);  // 16 rounds of 2048 tiles, as with 132
   EXPECT_NE(plan.info().why.find("on 128 of 132 SMs all rounds are full"), std::string::npos);
-  EXPECT_EQ(l.arguments.tuning.cluster_m, 2u);
+  EXPECT_EQ(l.arguments.tuning.cluster_m, 1u);
   EXPECT_EQ(l.arguments.tuning.cluster_n, 1u);
   EXPECT_EQ(l.arguments.tuning.stages, 4u);
-  EXPECT_EQ(l.arguments.tiles.clusters_total, 64u * 32 / 2);
+  EXPECT_EQ(l.arguments.tiles.clusters_total, 64u * 32);
   EXPECT_TRUE(l.arguments.ops.bulk);
 }
 

@@ -306,7 +306,7 @@ TEST(TensorPlan, options_are_taken_or_refused) {
 TEST(TensorPlan, forms_clusters_of_16_bit_tiles_that_fill_the_chip_in_pairs) {
   constexpr Shape2 kOne{1, 1}, kTwo{2, 1};
   const auto cluster = [](DType type, DType d, int64_t m, int64_t n, const Options& o = {}) {
-    return planned(tensor_problem(type, d, m, n, 8192), o).info().cluster;
+    return planned(tensor_problem(type, d, m, n, 8176), o).info().cluster;
   };
   EXPECT_EQ(cluster(kBf16, kBf16, 8192, 8192), kTwo);
   EXPECT_EQ(cluster(DType::f16, DType::f16, 8192, 8192), kTwo);
