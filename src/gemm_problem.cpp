@@ -119,10 +119,9 @@ Expected<ScaleLines> scale_lines(const char* name, const ScaleStrides& s, const 
   if (Status e = check("line stride ", out.line_stride)) return *e;
   if (Status e = check("K stride ", out.k_stride)) return *e;
   if (batches > 1) {
-    // Below 2^38 x 2^31 elements.
-    const bool lines_long = out.line_stride > out.k_stride;
-    const __int128 packed = lines_long ? static_cast<__int128>(out.line_stride) * grid.lines
-                                       : static_cast<__int128>(out.k_stride) * grid.k_blocks;
+    // Below 2^38 x 2^31 elements. Which of the strides is the longer one says nothing where K is one block.
+    const __int128 packed = std::max(static_cast<__int128>(out.line_stride) * grid.lines,
+                                     static_cast<__int128>(out.k_stride) * grid.k_blocks);
     out.batch_stride = s.batch_stride.value_or(static_cast<int64_t>(std::min<__int128>(packed, kMost + 1)));
     if (Status e = check("batch stride ", out.batch_stride)) return *e;
   }

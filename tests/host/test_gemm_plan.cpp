@@ -477,6 +477,13 @@ TEST(Scales, of_blocks_are_packed_as_their_operands_come) {
   EXPECT_EQ(l.arguments.b_scales.k_stride, 1);
   EXPECT_EQ(l.arguments.b_scales.batch_stride, 6 * 8);
   EXPECT_EQ(l.arguments.tuning.group_tiles, 1u);
+  // One block of K: neighbouring lines are neighbours, as are those of K.
+  p.k = 128;
+  EXPECT_EQ(run(planned(p), scaled_buffers()).arguments.b_scales.batch_stride, 6);
+  EXPECT_EQ(run(planned(p), scaled_buffers()).arguments.a_scales.batch_stride, 512);
+  p.m = 1;
+  p.k = 1000;
+  EXPECT_EQ(run(planned(p), scaled_buffers()).arguments.a_scales.batch_stride, 8);
 }
 
 TEST(Scales, of_blocks_keep_the_operands_of_a_column_major_d_in_place) {

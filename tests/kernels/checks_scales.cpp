@@ -91,12 +91,14 @@ void c31_ragged_extents(TestMachine& machine) {
 // number.
 void c32_scales_are_not_read_past_their_end(TestMachine& machine) {
   for (const ScaleMode mode : kModes) {
-    GemmCase c = scaled_case("C32", mode, 100, 200, 300);
-    c.problem.l = 2;
-    pad_for_bulk(c.problem);
-    expect_passes(c, machine);
-    c.options.load = LoadKind::copy;
-    expect_passes(c, machine);
+    for (const int64_t k : {300, 100}) {
+      GemmCase c = scaled_case("C32", mode, 100, 200, k);
+      c.problem.l = 2;
+      pad_for_bulk(c.problem);
+      expect_passes(c, machine);
+      c.options.load = LoadKind::copy;
+      expect_passes(c, machine);
+    }
   }
 }
 

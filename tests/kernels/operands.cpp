@@ -109,7 +109,7 @@ HostScales make_scales(const ScaleStrides& strides, int64_t lines, int64_t k_blo
     s.line_stride = by_lines ? k_blocks : 1;
     s.k_stride = by_lines ? 1 : lines;
   }
-  const int64_t packed = s.line_stride > s.k_stride ? s.line_stride * lines : s.k_stride * k_blocks;
+  const int64_t packed = std::max(s.line_stride * lines, s.k_stride * k_blocks);
   s.batch_stride = batches > 1 ? strides.batch_stride.value_or(packed) : 0;
   if (lines == 0 || k_blocks == 0 || batches == 0) return s;
   s.bytes.assign(static_cast<size_t>(s.index(batches - 1, lines - 1, k_blocks - 1) + 1) * sizeof(float),
