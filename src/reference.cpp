@@ -237,6 +237,10 @@ Expectation expect(const ReferenceGemm& g, const ComparisonRules& rules, double 
   const double peak = direct ? sum : std::max({sum, product + added, scale * (product + added)});
   const double limit = rules.wide_epilogue ? 0x1p1023 : 0x1p127;
   e.any = std::isfinite(reference) && (sum >= bound.largest || !(peak < limit));
+  // What overflows beside an infinity may be one of the other sign.
+  if (std::isinf(reference))
+    e.any = (std::isfinite(sum) && sum >= bound.largest) ||
+            (std::min(product, added) >= limit && std::isfinite(std::min(product, added)));
   e.error = scale * alpha * (bound.relative * sum + bound.absolute);
   const bool exact = bound.relative == 0 && g.alpha == 1 && added == 0 && g.scale_d == 1 && sum < 0x1p24;
   // At most eight roundings of the factors, of each product and of the sum; tiny ones may be subnormal.
@@ -372,6 +376,11 @@ Partial compare_rows(const ReferenceGemm& g, const double* d_reference, const do
 
 }  // namespace
 
+bool MagnitudeRange::holds(double got) const {
+  if (nan || std::isnan(got)) return (nan || may_be_nan) && std::isnan(got);
+  return low <= got && got <= high;
+}
+
 MagnitudeRange greatest_magnitude(const ReferenceGemm& g, const double* d_reference, const double* abs_sum,
                                   const ComparisonRules& rules) {
   MagnitudeRange range;
@@ -382,6 +391,7 @@ MagnitudeRange greatest_magnitude(const ReferenceGemm& g, const double* d_refere
         const double magnitude = std::fabs(e.reference), error = std::isfinite(e.error) ? e.error : 0.0;
         if (e.any) {
           range.high = std::numeric_limits<double>::infinity();
+          range.may_be_nan = true;
         } else if (std::isnan(magnitude)) {
           range.nan = true;
         } else {

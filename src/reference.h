@@ -153,9 +153,9 @@ struct Comparison {
 /// the output type's roundings of reference - e and reference + e; so overflow is judged too. A NaN reference
 /// wants a NaN (0 from an integer D), an infinite one what the output type makes of infinity. Where S, or
 /// what the epilogue adds or scales in turn, leaves the range of the accumulator (s32 wraps) or of the
-/// epilogue, any value passes: intermediate overflow is legal there, and counted (`unbounded`). d_reference
-/// and abs_sum are what reference_gemm(gemm, ...) gave. Parts of complex elements are judged one by one, and
-/// counted so.
+/// epilogue, any value passes: intermediate overflow is legal there, and counted (`unbounded`). So it does
+/// where that may meet an infinity of the other sign. d_reference and abs_sum are what reference_gemm(gemm,
+/// ...) gave. Parts of complex elements are judged one by one, and counted so.
 Comparison compare(const ReferenceGemm& gemm, const double* d_reference, const double* abs_sum,
                    const MatrixView& got, const ComparisonRules& rules,
                    const std::function<void(int, int)>& progress = {});
@@ -164,7 +164,10 @@ Comparison compare(const ReferenceGemm& gemm, const double* d_reference, const d
 /// those of compare(); real numbers only.
 struct MagnitudeRange {
   double low = 0, high = 0;
-  bool nan = false;  // it is a NaN
+  bool nan = false;         // it is a NaN
+  bool may_be_nan = false;  // it may be one: something may overflow on the way
+
+  bool holds(double got) const;
 };
 MagnitudeRange greatest_magnitude(const ReferenceGemm& gemm, const double* d_reference, const double* abs_sum,
                                   const ComparisonRules& rules);

@@ -19,7 +19,7 @@ struct AmaxCheck {
   float got = 0;
   MagnitudeRange range;
 
-  bool passed() const;
+  bool passed() const { return range.holds(got); }
 };
 
 /// The result of a check of D against the FP64 reference and, where there is one, the model of the tensor

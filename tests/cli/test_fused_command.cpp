@@ -77,5 +77,14 @@ TEST(FusedCommand, refuses_by_rule) {
   }
 }
 
+// Infinity times a sum of zero is a NaN, and one that only the tensor core makes zero is, too.
+TEST(FusedCommand, the_amax_of_infinite_factors_may_be_a_nan) {
+  const Output o = gemm("--mnkl 72,80,96,2 --amax --alpha inf");
+  EXPECT_EQ(o.exit_code, 0) << o.out << o.err;
+  EXPECT_GT(o.json()["unbounded"], 0);
+  EXPECT_EQ(o.json()["amax"]["may_be_nan"], true);
+  EXPECT_EQ(gemm("--mnkl 72,80,96,2 --amax").json()["amax"]["may_be_nan"], false);
+}
+
 }  // namespace
 }  // namespace tilewright::testing

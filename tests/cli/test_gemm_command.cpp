@@ -392,6 +392,12 @@ TEST(GemmCommand, a_result_that_overflows_is_judged_and_one_that_may_on_the_way_
   EXPECT_NE(o.out.find("4096 of 4096 elements may overflow on the way"), std::string::npos) << o.out;
 }
 
+TEST(GemmCommand, a_product_that_overflows_beside_an_infinite_c_passes) {
+  const Output o = gemm("--mnk 64,64,64 --dtype e5m2 --alpha 3e38 --beta inf");
+  EXPECT_EQ(o.exit_code, 0) << o.out << o.err;
+  EXPECT_GT(o.json()["unbounded"], 0);
+}
+
 TEST(GemmCommand, messages_name_what_is_wrong) {
   expect_refused(gemm("--K 96"), "option.K", "--M and --N missing");
   expect_refused(gemm("--dtype fp8"), "dtype.name", "nvfp4, fp8-1x128");

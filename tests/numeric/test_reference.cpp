@@ -537,5 +537,50 @@ TEST(Compare, overflow_on_the_way_excuses_any_value) {
       compare(g, r.d.data(), r.s.data(), {&nan, DType::f32}, {wgmma_f32_bound(DType::bf16, 2, 0)}).passed());
 }
 
+// In FP32 the product is an infinity, too: of the sign that C's has, or of the other.
+TEST(Compare, overflow_beside_an_infinity_may_be_one_of_the_other_sign) {
+  const bf16 one(1.0f);
+  for (const float alpha : {-3e38f, 1.0f}) {
+    const float a = 4, c = std::numeric_limits<float>::infinity();
+    ReferenceGemm g{1, 1, 1, 1, {&a, DType::f32}, {&one, DType::bf16}, {&c, DType::f32}, alpha, 1};
+    const Reference r(g);
+    EXPECT_EQ(r.d[0], kInf);
+    for (const float got : {std::numeric_limits<float>::quiet_NaN(), -c, c})
+      EXPECT_EQ(compare(g, r.d.data(), r.s.data(), {&got, DType::f32}, {wgmma_f32_bound(DType::bf16, 1, 0)})
+                    .passed(),
+                alpha < 0 || got == c)
+          << alpha << ' ' << got;
+  }
+}
+
+TEST(MagnitudeRange, is_a_nan_where_one_is_wanted_or_may_be) {
+  const float a[] = {1, -1}, b[] = {1, 1};
+  ReferenceGemm g{1, 1, 2, 1, {a, DType::f32, 2, 1, 0}, {b, DType::f32, 1, 1, 0}, {}};
+  const ComparisonRules rules{wgmma_f32_bound(DType::bf16, 2, 0)};
+  const auto holds = [&](double alpha, double got) {
+    g.alpha = alpha;
+    const Reference r(g);
+    return greatest_magnitude(g, r.d.data(), r.s.data(), rules).holds(got);
+  };
+  EXPECT_TRUE(holds(1, 0));
+  EXPECT_FALSE(holds(1, kNan));
+  EXPECT_FALSE(holds(1, 1));
+  EXPECT_TRUE(holds(kNan, kNan));
+  EXPECT_FALSE(holds(kNan, 1));
+}
+
+// Infinity times a sum that is cut to zero, or not.
+TEST(MagnitudeRange, of_what_may_overflow_is_a_nan_or_none) {
+  const float a[] = {1, 0x1p-20f - 1}, b[] = {1, 1};
+  ReferenceGemm g{1, 1, 2, 1, {a, DType::f32, 2, 1, 0}, {b, DType::f32, 1, 1, 0}, {}};
+  g.alpha = kInf;
+  const Reference r(g);
+  EXPECT_EQ(r.d[0], kInf);
+  const MagnitudeRange range =
+      greatest_magnitude(g, r.d.data(), r.s.data(), {{0x1p-15, 0, NumericTraits<float>::max}});
+  EXPECT_TRUE(range.holds(kNan));
+  EXPECT_TRUE(range.holds(kInf));
+}
+
 }  // namespace
 }  // namespace tilewright
