@@ -62,6 +62,7 @@ double draw(Init init, uint64_t hash) {
 template <class Write>
 void for_each_element(const MatrixShape& shape, const Write& write) {
   constexpr int64_t kBlockRows = 64;
+  if (shape.rows == 0 || shape.columns == 0) return;  // of however many batches
   const int64_t blocks = (shape.rows + kBlockRows - 1) / kBlockRows;
   // Packed elements of neighbouring rows may share a byte.
   const int threads = bits_of(shape.type) < 8 ? 1 : 0;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <new>
@@ -351,8 +352,16 @@ Status write_npy(const std::string& path, DType type, std::span<const int64_t> s
 
 namespace {
 
+/// In as few digits as tell it from its neighbours.
+std::string shortest(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
 template <class Source, class Target>
-QuantisedTensor quantise(const void* data, int64_t count) {
+Expected<QuantisedTensor> quantise(const void* data, int64_t count) {
+  constexpr double kLeastScale = 0x1p-126, kLeast = kLeastScale * NumericTraits<Target>::min_normal,
+                   kMost = double{NumericTraits<float>::max} * NumericTraits<Target>::max;
   double greatest = 0;
   for (int64_t i = 0; i < count; ++i) {
     const double magnitude = std::fabs(load_as<Source>(data, i));
@@ -360,9 +369,13 @@ QuantisedTensor quantise(const void* data, int64_t count) {
   }
   QuantisedTensor result;
   if (greatest > 0) {
-    const double scale =
-        std::clamp(greatest / NumericTraits<Target>::max, 0x1p-126, NumericTraits<float>::max);
-    result.scale = static_cast<float>(scale);
+    if (greatest < kLeast || greatest > kMost)
+      return Error{ErrorCode::out_of_range, "quantise.range",
+                   "the largest magnitude is " + shortest(greatest) + ", which no scale of FP32 brings to " +
+                       name_of(dtype_of<Target>) +
+                       "; nearest legal: " + shortest(greatest < kLeast ? kLeast : kMost)};
+    result.scale = static_cast<float>(
+        std::clamp(greatest / NumericTraits<Target>::max, kLeastScale, double{NumericTraits<float>::max}));
   }
   result.codes.resize(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {

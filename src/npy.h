@@ -44,7 +44,8 @@ struct QuantisedTensor {
 /// Quantises `count` elements of type f64, f32, f16 or bf16 to e4m3 or e5m2 with one scale: the largest
 /// finite magnitude over the format's largest value, 1 if that is zero, never less than 2^-126. Quotients are
 /// rounded to nearest even. NaN stays NaN; infinity becomes what the format has for it (e4m3: NaN), and
-/// neither touches the scale. Errors: another source or target type.
+/// neither touches the scale. Errors: another source or target type; a largest magnitude that no FP32 scale
+/// makes a normal number of the format.
 Expected<QuantisedTensor> quantise_fp8(const void* data, DType source, int64_t count, DType target);
 
 }  // namespace tilewright

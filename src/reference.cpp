@@ -137,6 +137,7 @@ Status reference_gemm(const ReferenceGemm& gemm, double* d, double* abs_sum,
                      std::to_string(gemm.k) + ", " + std::to_string(gemm.batches) +
                      " batches: none may be negative"};
   }
+  if (gemm.n == 0) return std::nullopt;  // of however many rows and batches, also below
   if (is_complex(gemm.a.type)) return reference_gemm(RealForm(gemm).gemm, d, abs_sum, progress);
   const int64_t blocks_of_batch = (gemm.m + kRows - 1) / kRows;
   if (gemm.batches != 0 && blocks_of_batch > std::numeric_limits<int>::max() / gemm.batches) {
@@ -384,7 +385,7 @@ bool MagnitudeRange::holds(double got) const {
 MagnitudeRange greatest_magnitude(const ReferenceGemm& g, const double* d_reference, const double* abs_sum,
                                   const ComparisonRules& rules) {
   MagnitudeRange range;
-  for (int64_t batch = 0; batch < g.batches; ++batch) {
+  for (int64_t batch = 0; batch < g.batches && g.n != 0; ++batch) {
     for (int64_t row = 0; row < g.m; ++row) {
       for (int64_t column = 0; column < g.n; ++column) {
         const Expectation e = expect_at(g, rules, d_reference, abs_sum, batch, row, column);
@@ -407,6 +408,7 @@ MagnitudeRange greatest_magnitude(const ReferenceGemm& g, const double* d_refere
 Comparison compare(const ReferenceGemm& gemm, const double* d_reference, const double* abs_sum,
                    const MatrixView& got, const ComparisonRules& rules,
                    const std::function<void(int, int)>& progress) {
+  if (gemm.n == 0) return {};
   if (is_complex(got.type)) {
     std::vector<uint8_t> bytes;
     const MatrixView parts = real_parts(got, gemm.m, gemm.n, gemm.batches, bytes);

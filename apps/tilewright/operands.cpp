@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -39,6 +40,7 @@ std::vector<uint8_t> reordered(const std::vector<uint8_t>& bytes, const MatrixSh
                                const MatrixShape& to) {
   const auto size = static_cast<size_t>(size_of(from.type));
   std::vector<uint8_t> out(bytes.size());
+  if (out.empty()) return out;  // whatever the other extents are
   const auto index = [](const MatrixShape& s, int64_t b, int64_t i, int64_t j) {
     return static_cast<size_t>(b * s.batch_stride + i * s.row_stride + j * s.column_stride);
   };
@@ -58,6 +60,12 @@ Expected<FileOperand> read_operand(const std::string& path, const char* axes, DT
     return Error{
         ErrorCode::io, "file.shape",
         fmt::format("{}: the shape is {}, but it has to be {} or (L, {}", path, text(shape), axes, axes + 1)};
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  for (const int64_t extent : shape)
+    if (extent > kMost)
+      return Error{
+          ErrorCode::io, "file.shape",
+          fmt::format("{}: the shape is {}; nearest legal: {} for {}", path, text(shape), kMost, extent)};
   FileOperand out;
   out.batches = shape.size() == 3 ? shape[0] : 1;
   out.rows = shape[shape.size() - 2];
@@ -72,7 +80,11 @@ Expected<FileOperand> read_operand(const std::string& path, const char* axes, DT
   } else {
     Expected<QuantisedTensor> quantised =
         quantise_fp8(array->bytes.data(), array->type, array->elements(), type);
-    if (!quantised) return Error{ErrorCode::io, "file.type", path + ": " + quantised.error().message};
+    if (!quantised) {
+      const Error& e = quantised.error();
+      const bool of_type = e.code == ErrorCode::invalid_argument;
+      return Error{ErrorCode::io, of_type ? "file.type" : "file.range", path + ": " + e.message};
+    }
     out.codes = std::move(quantised->codes);
     out.scale = quantised->scale;
   }
@@ -101,6 +113,25 @@ struct Files {
   FileOperand a, b;
 };
 
+/// Multiplies a scale that `option` named by that of a file's elements. Error: FP32 does not hold the
+/// product.
+Status multiply_scale(const std::string& path, const char* option, float of_file, float& scale) {
+  using Float = std::numeric_limits<float>;
+  const double product = double{scale} * of_file, magnitude = std::abs(product);
+  const bool fits = magnitude >= Float::min() && magnitude <= Float::max();
+  if (!fits && scale != 0 && std::isfinite(scale)) {
+    // Off the edge, so that what is printed is legal.
+    const double nearest = magnitude > 1 ? 0.999 * Float::max() : 1.001 * Float::min();
+    return Error{
+        ErrorCode::io, "file.scale",
+        fmt::format("{}: its elements have the scale {}, and {} times that is {:.3g}, which FP32 does "
+                    "not hold; nearest legal: {} {:.6g}",
+                    path, of_file, scale, product, option, std::copysign(nearest / of_file, product))};
+  }
+  scale = static_cast<float>(product);
+  return {};
+}
+
 Expected<Files> read_files(Problem& p, bool extents_given, const OperandSource& source) {
   Files files;
   const bool have_a = !source.a_file.empty(), have_b = !source.b_file.empty();
@@ -111,7 +142,7 @@ Expected<Files> read_files(Problem& p, bool extents_given, const OperandSource& 
     if (Status s = agree(source.a_file, "M", files.a.rows, extents_given, p.m)) return *s;
     if (Status s = agree(source.a_file, "K", files.a.k, extents_given, p.k)) return *s;
     if (Status s = agree(source.a_file, "L", files.a.batches, extents_given, p.l)) return *s;
-    p.scale_a *= files.a.scale;
+    if (Status s = multiply_scale(source.a_file, "--scale_a", files.a.scale, p.scale_a)) return *s;
   }
   if (have_b) {
     Expected<FileOperand> b = read_operand(source.b_file, "(N, K)", p.b.type, transposed(p.b.layout));
@@ -120,7 +151,7 @@ Expected<Files> read_files(Problem& p, bool extents_given, const OperandSource& 
     if (Status s = agree(source.b_file, "N", files.b.rows, extents_given, p.n)) return *s;
     if (Status s = agree(source.b_file, "K", files.b.k, extents_given || have_a, p.k)) return *s;
     if (Status s = agree(source.b_file, "L", files.b.batches, extents_given || have_a, p.l)) return *s;
-    p.scale_b *= files.b.scale;
+    if (Status s = multiply_scale(source.b_file, "--scale_b", files.b.scale, p.scale_b)) return *s;
   }
   return files;
 }
@@ -239,7 +270,7 @@ Status write_d(const Operands& operands, const std::string& path) {
   const size_t size = static_cast<size_t>(size_of(p.d.type));
   std::vector<uint8_t> rows(operands.d.size());
   size_t at = 0;
-  for (int64_t b = 0; b < p.l; ++b)
+  for (int64_t b = 0; b < p.l && !rows.empty(); ++b)
     for (int64_t i = 0; i < p.m; ++i)
       for (int64_t j = 0; j < p.n; ++j, at += size)
         std::memcpy(&rows[at], &operands.d[static_cast<size_t>(view.index(b, i, j)) * size], size);

@@ -24,6 +24,7 @@ ToleranceCheck check_tolerance(const Problem& p, const MatrixView& d, const std:
   ToleranceCheck out{t, {}};
   Comparison& c = out.found;
   c.elements = static_cast<int64_t>(reference.size());
+  if (reference.empty()) return out;
   const int64_t parts = parts_of(d.type);
   size_t at = 0;
   for (int64_t b = 0; b < p.l; ++b)

@@ -101,5 +101,44 @@ TEST(Files, names_that_are_no_utf8_are_shown_as_far_as_they_are) {
   expect_refused(gemm("--a_file '" + folder.file("\xff.npy") + "'"), "npy.open", "cannot be opened");
 }
 
+// No elements, and extents that nothing can count through.
+TEST(Files, huge_shapes_of_no_elements_are_answered_at_once) {
+  const Folder folder;
+  const std::string a = folder.file("a.npy");
+  const auto with = [&](const std::string& shape) {
+    const std::string header = "{'descr': '<f4', 'fortran_order': True, 'shape': " + shape + "}\n";
+    write_bytes(a, std::string("\x93NUMPY\1\0", 8) + static_cast<char>(header.size()) + '\0' + header);
+    return gemm("--a_file " + a + " --tolerance 1 --out " + folder.file("d.npy") +
+                " --mnkl 2147483647,0,0,2147483647");
+  };
+  expect_refused(with("(1099511627776, 1099511627776, 0)"), "file.shape",
+                 "nearest legal: 2147483647 for 1099511627776");
+  EXPECT_EQ(with("(2147483647, 2147483647, 0)").exit_code, 0);
+}
+
+TEST(Files, scales_that_leave_fp32_are_refused) {
+  const Folder folder;
+  const std::string large = folder.file("large.npy"), small = folder.file("small.npy");
+  write_ones(large, {16, 32}, 1e38f);
+  write_ones(small, {16, 32}, 1e-30f);
+  const auto with = [&](const std::string& file, const std::string& factors) {
+    return gemm("--mnk 16,16,32 --" + file + " --c_dtype Float32 " + factors);
+  };
+  EXPECT_EQ(with("a_file " + large, "--alpha 1e-38").exit_code, 0);
+  expect_refused(with("a_file " + large, "--alpha 1e-38 --scale_a 10000"), "file.scale",
+                 "nearest legal: --scale_a 1522");
+  EXPECT_EQ(with("a_file " + large, "--alpha 1e-38 --scale_a 1522").exit_code, 0);
+  expect_refused(with("b_file " + small, "--scale_b -1e-10"), "file.scale", "nearest legal: --scale_b -5.27");
+  EXPECT_EQ(with("b_file " + small, "--scale_b 0").exit_code, 0);
+  EXPECT_EQ(with("b_file " + small, "--scale_b inf").exit_code, 0);
+}
+
+TEST(Files, elements_that_no_scale_brings_into_range_are_refused) {
+  const Folder folder;
+  const std::string a = folder.file("a.npy");
+  write_ones(a, {16, 32}, 1e-42f);
+  expect_refused(gemm("--a_file " + a), "file.range", "a.npy: the largest magnitude is ");
+}
+
 }  // namespace
 }  // namespace tilewright::testing

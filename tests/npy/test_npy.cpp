@@ -327,11 +327,30 @@ TEST(Quantise, nan_and_infinity_stay_visible_and_do_not_touch_the_scale) {
 }
 
 TEST(Quantise, tiny_and_huge_tensors_have_a_usable_scale) {
-  const auto tiny = quantised({std::numeric_limits<float>::denorm_min()});
+  // The least normal number of e4m3 beside the least scale.
+  const auto tiny = quantised({0x1p-132f, 0x1p-133f});
   EXPECT_EQ(tiny.scale, 0x1p-126f);
+  EXPECT_EQ(tiny.codes, (std::vector<uint8_t>{0x08, 0x04}));
   const auto huge = quantised({std::numeric_limits<float>::max(), -1.0f});
   EXPECT_EQ(huge.codes[0], 0x7E);
   EXPECT_TRUE(std::isfinite(huge.scale));
+}
+
+TEST(Quantise, what_no_scale_brings_into_range_is_refused) {
+  const auto error_of = [](double value, DType target) {
+    const double data[] = {value, 0};
+    const auto result = quantise_fp8(data, DType::f64, 2, target);
+    return result ? std::string() : result.error().rule + ": " + result.error().message;
+  };
+  EXPECT_NE(error_of(1e-300, DType::e4m3).find("quantise.range: the largest magnitude is 1e-300"),
+            std::string::npos);
+  EXPECT_NE(error_of(-1e300, DType::e5m2).find("1e+300"), std::string::npos);
+  const double most = 448 * double{std::numeric_limits<float>::max()};
+  EXPECT_EQ(error_of(most, DType::e4m3), "");
+  EXPECT_NE(error_of(most * 1.01, DType::e4m3).find("nearest legal: 1.5244"), std::string::npos);
+  EXPECT_EQ(error_of(0x1p-132, DType::e4m3), "");
+  EXPECT_NE(error_of(0x1.8p-133, DType::e4m3), "");
+  EXPECT_EQ(error_of(0x1p-140, DType::e5m2), "");
 }
 
 TEST(Quantise, takes_16_bit_types_and_refuses_others) {
