@@ -335,12 +335,17 @@ std::string_view written_descriptor(DType type) {
 
 }  // namespace
 
+Status check_npy_type(const std::string& path, DType type) {
+  if (!written_descriptor(type).empty()) return {};
+  return io_error(path, "npy.dtype",
+                  std::string("NumPy has no type for ") + name_of(type) +
+                      (is_complex(type) ? "; nearest legal: cf32 (Complex64)" : ""));
+}
+
 Status write_npy(const std::string& path, DType type, std::span<const int64_t> shape, const void* data,
                  bool fortran_order) {
+  if (Status s = check_npy_type(path, type)) return s;
   const std::string_view descr = written_descriptor(type);
-  if (descr.empty()) {
-    return io_error(path, "npy.dtype", std::string("NumPy has no type for ") + name_of(type));
-  }
   const bool negative = std::any_of(shape.begin(), shape.end(), [](int64_t extent) { return extent < 0; });
   const auto count = negative ? std::nullopt : element_count(shape, bytes_of(type, 1));
   if (!count) return io_error(path, "npy.shape", "no array has the shape " + shape_text(shape));

@@ -35,6 +35,9 @@ Expected<NpyArray> read_npy(const std::string& path);
 Status write_npy(const std::string& path, DType type, std::span<const int64_t> shape, const void* data,
                  bool fortran_order = false);
 
+/// Whether NumPy has a type for it. Error, that names the path: there is none.
+Status check_npy_type(const std::string& path, DType type);
+
 /// FP8 codes, each of which stands for scale * code.
 struct QuantisedTensor {
   std::vector<uint8_t> codes;

@@ -19,6 +19,9 @@ inline std::string text(Shape2 s) { return text(s.m) + "x" + text(s.n); }
 /// none has.
 template <class Choices, class ShapeOf>
 Shape2 nearest_shape(const Choices& choices, Shape2 wanted, ShapeOf shape_of) {
+  // Any number may be asked for; distances stay far from overflow.
+  constexpr int64_t kMost = int64_t{1} << 32;
+  wanted = {std::clamp(wanted.m, -kMost, kMost), std::clamp(wanted.n, -kMost, kMost)};
   const auto distance = [&](const auto& choice) {
     const Shape2 s = shape_of(choice);
     return std::abs(s.m - wanted.m) + std::abs(s.n - wanted.n);

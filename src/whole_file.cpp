@@ -39,7 +39,10 @@ std::string reason(int code, const fs::path& target, size_t needed) {
 int create_beside(const fs::path& target, std::string& name) {
   static std::atomic<unsigned> counter{0};
   for (int attempt = 0; attempt < 100; ++attempt) {
-    name = target.string() + ".part" + std::to_string(::getpid()) + "." + std::to_string(counter++);
+    // A name may have 255 bytes.
+    const std::string file = target.filename().string().substr(0, 200);
+    name = (target.parent_path() / file).string() + ".part" + std::to_string(::getpid()) + "." +
+           std::to_string(counter++);
     const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor >= 0 || errno != EEXIST) return descriptor;
   }

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "tilewright/detail/whole_file.h"
@@ -14,6 +17,24 @@ namespace {
 Error bad_option(std::string_view option, const std::string& found, std::string_view wanted) {
   return {ErrorCode::invalid_argument, fmt::format("option.{}", option),
           fmt::format("--{}: '{}' is not {}", option, found, wanted)};
+}
+
+/// A number that FP32 has, perhaps rounded: neither what it takes for infinity nor what it takes for zero.
+const CLI::Validator& factor_check() {
+  using Float = std::numeric_limits<float>;
+  static const CLI::Validator check(
+      [](const std::string& text) {
+        const auto value = static_cast<float>(std::strtod(text.c_str(), nullptr));
+        const auto digits = [&](const char* which) {
+          return text.substr(0, text.find_first_of("eEpP")).find_first_of(which) != std::string::npos;
+        };
+        const bool huge = std::isinf(value) && digits("0123456789"), tiny = value == 0 && digits("123456789");
+        if (!huge && !tiny) return std::string();
+        return fmt::format("{} is no number of FP32; nearest legal: {}", text,
+                           std::copysign(huge ? Float::max() : Float::denorm_min(), value));
+      },
+      "NUMBER");
+  return check;
 }
 
 /// A word of a list, as its index.
@@ -55,10 +76,26 @@ Expected<DType> parse_operand_type(const std::string& word) {
 const CLI::Validator& count_check() {
   static const CLI::Validator check(
       [](const std::string& text) {
-        return text.starts_with('-') ? fmt::format("{} is negative; the least is 0", text) : std::string();
+        if (text.starts_with('-')) return fmt::format("{} is negative; the least is 0", text);
+        uint64_t value = 0;
+        if (std::from_chars(text.data(), text.data() + text.size(), value).ec ==
+            std::errc::result_out_of_range)
+          return fmt::format("{} is too large; the most is {}", text, std::numeric_limits<uint64_t>::max());
+        return std::string();
       },
       "NUMBER >= 0");
   return check;
+}
+
+Status check_words(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::vector<std::string>& words = option->results();
+    if (option->count() == 0 || std::find(words.begin(), words.end(), "") == words.end()) continue;
+    const std::string& name = option->get_lnames().front();
+    return Error{ErrorCode::invalid_argument, "option." + name,
+                 fmt::format("--{}: an empty word; leave the option out", name)};
+  }
+  return {};
 }
 
 Status check_writable(std::string_view option, const std::string& path) {
@@ -80,11 +117,13 @@ Expected<std::vector<int64_t>> parse_integers(std::string_view option, const std
   const char* at = text.data();
   const char* const end = at + text.size();
   while (values.size() < count) {
+    while (at != end && *at == ' ') ++at;
     int64_t value = 0;
     const auto [next, error] = std::from_chars(at, end, value);
     if (error != std::errc{}) break;
     values.push_back(value);
     at = next;
+    while (at != end && *at == ' ') ++at;
     if (at == end || *at != separator) break;
     ++at;
   }
@@ -140,15 +179,23 @@ void ProblemArguments::add_to(CLI::App& app, const std::string& default_extents)
   app.add_option(
       "--sms", sms,
       "Multiprocessors to use at most; emulated: the size of the chip (default: three tiles a CTA)");
-  app.add_option(both_spellings("scale_a"), scale_a, "Factor of A")->capture_default_str();
-  app.add_option(both_spellings("scale_b"), scale_b, "Factor of B")->capture_default_str();
-  app.add_option(both_spellings("scale_d"), scale_d, "Factor of D")->capture_default_str();
+  app.add_option(both_spellings("scale_a"), scale_a, "Factor of A")
+      ->check(factor_check())
+      ->capture_default_str();
+  app.add_option(both_spellings("scale_b"), scale_b, "Factor of B")
+      ->check(factor_check())
+      ->capture_default_str();
+  app.add_option(both_spellings("scale_d"), scale_d, "Factor of D")
+      ->check(factor_check())
+      ->capture_default_str();
   app.add_option(
       both_spellings("scale_mode"), scale_mode,
       "e4m3: more FP32 scales, random ones: tensor (none, the default), row_column (for each row of "
       "A and each column of B) or block (1x128 of A, 128x128 of B)");
-  app.add_option("--alpha", alpha, "Factor of A B")->capture_default_str();
-  app.add_option("--beta", beta, "Factor of C; 0 never reads C")->capture_default_str();
+  app.add_option("--alpha", alpha, "Factor of A B")->check(factor_check())->capture_default_str();
+  app.add_option("--beta", beta, "Factor of C; 0 never reads C")
+      ->check(factor_check())
+      ->capture_default_str();
   app.add_option("--bias", bias,
                  "FP8, f16, bf16: add a vector to D's rows (row: an element for each) or columns (column)");
   app.add_option(both_spellings("bias_dtype"), bias_dtype, "Float16, BFloat16 or Float32")
@@ -346,6 +393,9 @@ Expected<Problem> ProblemArguments::problem() const {
 // Options that would do nothing.
 Status ProblemArguments::check_given(const Problem& p) const {
   const bool promoted = is_fp8(p.a.type) && !p.a.block;
+  if (promoted && accumulation == "fast" && given("--mma_promotion_interval"))
+    return Error{ErrorCode::invalid_argument, "option.mma_promotion_interval",
+                 "--mma_promotion_interval: fast accumulation promotes nothing; leave one of them out"};
   for (const char* option : {"accumulation", "mma_promotion_interval"})
     if (!promoted && given(std::string("--") + option))
       return Error{

@@ -14,8 +14,11 @@
 
 namespace tilewright::cli {
 
-/// 0, 1, 2, ...: refuses a negative number in a sentence.
+/// 0, 1, 2, ...: refuses a negative number, and one of more than 64 bits, in a sentence.
 const CLI::Validator& count_check();
+
+/// Refuses options whose word is empty, as that of an unset shell variable is: they would do nothing.
+Status check_words(const CLI::App& command);
 
 /// Whether a file can be made at the path, which an option names; nothing is written. Known before a long
 /// run.

@@ -32,14 +32,16 @@ struct BenchArguments {
 
 void BenchArguments::add_to(CLI::App& app) {
   problem.app = &app;
-  app.add_option("--suite", suite,
-                 "headline (five shapes; f32: ten) or all (eleven; f32, f16, bf16: with layouts)")
-      ->check(CLI::IsMember({"headline", "all"}))
-      ->capture_default_str();
+  CLI::Option* const suites =
+      app.add_option("--suite", suite,
+                     "headline (five shapes; f32: ten) or all (eleven; f32, f16, bf16: with layouts)")
+          ->check(CLI::IsMember({"headline", "all"}))
+          ->capture_default_str();
   app.add_option("--shapes", shapes,
                  "Instead: shapes MxNxK, separated by blanks or commas; with :abc behind, the contiguous "
                  "dimensions of A "
-                 "(k, m), B (k, n) and C (n, m)");
+                 "(k, m), B (k, n) and C (n, m)")
+      ->excludes(suites);
   app.add_option(
       "--configs", configs,
       "Instead of the planner's choice: configurations TILE[/CLUSTER[/SWIZZLE[/STAGES[/SMS]]]], separated by "
@@ -270,6 +272,10 @@ Expected<std::vector<BenchProblem>> problems_of(const BenchArguments& args) {
   if (is_complex(types->a.type))
     return Error{ErrorCode::invalid_argument, "option.dtype",
                  std::string("--dtype: bench compares no complex numbers; found ") + name_of(types->a.type)};
+  if (args.promoted_only && !has_fast_sums(*types))
+    return Error{
+        ErrorCode::invalid_argument, "option.promoted_only",
+        fmt::format("--promoted_only: {} has no fast accumulation; leave it out", args.problem.dtype)};
   const std::string list = args.shapes.empty() ? bench_suite(types->a.type, args.suite) : args.shapes;
   std::vector<BenchProblem> out;
   for (const std::string& word : split_words(list)) {
@@ -352,8 +358,9 @@ void add_bench_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("bench", "Measure against cuBLASLt on the GPU, side by side");
   const auto args = std::make_shared<BenchArguments>();
   args->add_to(*command);
-  command->callback([args, &exit_code] {
-    const Expected<int> code = run_bench(*args);
+  command->callback([args, command, &exit_code] {
+    const Status empty = check_words(*command);
+    const Expected<int> code = empty ? Expected<int>(*empty) : run_bench(*args);
     exit_code = code ? *code : refuse(code.error(), false);
   });
 }

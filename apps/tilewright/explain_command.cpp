@@ -46,7 +46,11 @@ void add_explain_command(CLI::App& app, int& exit_code) {
                                          "run and why. Block-scaled types: draw tensor memory too");
   const auto args = std::make_shared<ProblemArguments>();
   args->add_to(*command, "Default: none, which lists the rules");
-  command->callback([args, &exit_code] {
+  command->callback([args, command, &exit_code] {
+    if (Status s = check_words(*command)) {
+      exit_code = refuse(*s, false);
+      return;
+    }
     exit_code = args->block_scaled() ? explain_block_scaled(*args) : explain(*args);
   });
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,7 @@
 #include "progress.h"
 #include "run_problem.h"
 #include "src/device_info.h"
+#include "src/npy.h"
 
 namespace tilewright::cli {
 namespace {
@@ -119,7 +121,20 @@ bool is_f32(const Problem& problem) { return problem.a.type == DType::f32; }
 /// Files that the command will write.
 Status check_outputs(const GemmArguments& args) {
   if (Status s = check_writable("out", args.out)) return s;
-  return check_writable("trace", args.trace);
+  if (Status s = check_writable("trace", args.trace)) return s;
+  std::error_code ignored;
+  const auto file = [&](const std::string& path) { return std::filesystem::weakly_canonical(path, ignored); };
+  if (args.out.empty() || args.trace.empty() || file(args.out) != file(args.trace)) return {};
+  return Error{ErrorCode::invalid_argument, "option.trace",
+               fmt::format("--trace: {} is the file of --out, too; leave one of them out", args.trace)};
+}
+
+/// --init where it fills nothing.
+Status check_init(const GemmArguments& args, const Problem& p) {
+  if (args.init.empty() || args.a_file.empty() || args.b_file.empty()) return {};
+  if (p.beta != 0 || p.epilogue.bias != BiasKind::none) return {};
+  return Error{ErrorCode::invalid_argument, "option.init",
+               "--init: A and B come from files, and there is neither C nor bias; leave it out"};
 }
 
 /// The machine that `automatic` means for this problem: known before the extents, whose default depends on
@@ -193,6 +208,7 @@ Expected<int> run_gemm(const GemmArguments& args) {
   const bool f32 = is_f32(*problem);
   const Expected<Init> init = parse_init(!args.init.empty() ? args.init : f32 ? "integers" : "normal");
   if (!init) return init.error();
+  if (Status s = check_init(args, *problem)) return *s;
   const Expected<emulator::SchedulePolicy> schedule = parse_schedule(args.schedule);
   if (!schedule) return schedule.error();
 
@@ -205,6 +221,8 @@ Expected<int> run_gemm(const GemmArguments& args) {
   const bool emulated = options->device == Device::emulator;
   if (Status s = check_machine_options(args.problem, emulated)) return *s;
   if (Status s = check_outputs(args)) return *s;
+  if (!args.out.empty())
+    if (Status s = check_npy_type(args.out, problem->d.type)) return *s;
   const Expected<std::optional<emulator::FaultSpec>> fault = args.planted_fault();
   if (!fault) return fault.error();
   const OperandSource source{args.a_file, args.b_file, *init, args.seed};
@@ -264,6 +282,10 @@ void add_gemm_command(CLI::App& app, int& exit_code) {
   const auto args = std::make_shared<GemmArguments>();
   args->add_to(*command);
   command->callback([args, command, &exit_code] {
+    if (Status s = check_words(*command)) {
+      exit_code = refuse(*s, args->json);
+      return;
+    }
     if (args->problem.block_scaled()) {
       exit_code = run_block_scaled_gemm(*args, command->count("--schedule") > 0);
       return;

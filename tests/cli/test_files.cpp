@@ -43,6 +43,16 @@ TEST(Files, operands_from_files_are_quantised_and_multiplied) {
     EXPECT_NEAR(reinterpret_cast<const float*>(result->bytes.data())[i], 576, 0.01);
 }
 
+TEST(Files, nothing_is_filled_beside_two_files) {
+  const Folder folder;
+  const std::string a = folder.file("a.npy");
+  write_ones(a, {32, 32});
+  const std::string files = "--init ones --a_file " + a + " --b_file " + a;
+  expect_refused(gemm(files), "option.init", "A and B come from files");
+  EXPECT_EQ(gemm(files + " --beta 1").exit_code, 0);
+  EXPECT_EQ(gemm(files + " --bias row").exit_code, 0);
+}
+
 TEST(Files, batches_and_column_major_results_come_back_in_c_order) {
   const Folder folder;
   const std::string row = folder.file("row.npy"), column = folder.file("column.npy");

@@ -311,6 +311,12 @@ TEST(GemmCommand, options_that_would_do_nothing_are_refused) {
   expect_refused(gemm("--dtype f16 --mnk 64,64,64 --accumulation fast"), "option.accumulation", "FP8");
   expect_refused(gemm("--dtype f16 --mnk 64,64,64 --mma-promotion-interval 3"),
                  "option.mma_promotion_interval", "FP8");
+  expect_refused(gemm("--mnk 64,64,64 --accumulation fast --mma_promotion_interval 4"),
+                 "option.mma_promotion_interval", "promotes nothing");
+  EXPECT_NE(run_program("bench --suite all --shapes 64x64x64").err.find("--suite excludes --shapes"),
+            std::string::npos);
+  EXPECT_NE(run_program("bench --dtype bf16 --promoted_only").err.find("bf16 has no fast accumulation"),
+            std::string::npos);
   expect_refused(gemm("--mnk 64,64,64 --overlap both"), "option.overlap", "block-scaled");
   expect_refused(gemm("--mnk 64,64,64 --use_cold_l2"), "option.use_cold_l2", "only a GPU");
   expect_refused(gemm("--mnk 64,64,64 --iterations 3"), "option.iterations", "only a GPU");
@@ -324,8 +330,48 @@ TEST(GemmCommand, options_that_would_do_nothing_are_refused) {
   expect_refused(gemm("--dtype nvfp4 --b_file x.npy"), "option.b_file", "--b_file");
 }
 
+TEST(GemmCommand, empty_words_are_refused) {
+  for (const char* option :
+       {"mnkl", "mnk", "c_dtype", "dtype", "tile_shape_mn", "raster_order", "scale_mode", "bias",
+        "activation", "schedule", "init", "fault", "trace", "a_file", "b_file", "out"})
+    expect_refused(gemm(std::string("--") + option + " ''"), std::string("option.") + option,
+                   "an empty word");
+  EXPECT_NE(run_program("explain --tile-shape-mn ''").err.find("--tile_shape_mn: an empty word"),
+            std::string::npos);
+  EXPECT_NE(run_program("bench --out ''").err.find("--out: an empty word"), std::string::npos);
+}
+
+TEST(GemmCommand, numbers_that_would_become_others_are_refused) {
+  for (const char* option : {"--alpha", "--beta", "--scale_a", "--scale_b", "--scale_d"}) {
+    const std::string small = std::string("--mnk 16,16,16 ") + option + " ";
+    expect_refused(gemm(small + "1e50"), "option.usage", "nearest legal: 3.4028235e+38");
+    expect_refused(gemm(small + "-1e50"), "option.usage", "nearest legal: -3.4028235e+38");
+    expect_refused(gemm(small + "1e-50"), "option.usage", "nearest legal: 1e-45");
+    expect_refused(gemm(small + "1e-500"), "option.usage", "nearest legal: 1e-45");
+    for (const char* value : {"0", "-0.0e5", "1e-45", "-3.4028235e+38", "inf", "nan", "0x1p-10"})
+      EXPECT_EQ(gemm(small + value).exit_code, 0) << option << ' ' << value;
+  }
+  expect_refused(gemm("--mnk 16,16,16 --seed 18446744073709551616"), "option.usage",
+                 "the most is 18446744073709551615");
+  EXPECT_EQ(gemm("--mnk 16,16,16 --seed 18446744073709551615").exit_code, 0);
+  expect_refused(gemm("--tile_shape_mn 9223372036854775807,1"), "tile.built", "nearest legal: 256x64");
+}
+
+TEST(GemmCommand, extents_may_have_blanks_between_them) {
+  const nlohmann::json j = gemm("--mnkl '64, 32 , 96,2'").json();
+  EXPECT_EQ(nlohmann::json({j["m"], j["n"], j["k"], j["l"]}), nlohmann::json({64, 32, 96, 2}));
+  expect_refused(gemm("--mnkl '6 4,32,96,2'"), "option.mnkl", "6 4,32,96,2");
+}
+
 TEST(GemmCommand, files_that_cannot_be_written_are_refused_before_the_run) {
   const Folder folder;
+  const std::string same = folder.file("same"), other = folder.file("./same");
+  expect_refused(gemm("--mnk 64,64,64 --out " + same + " --trace " + other), "option.trace",
+                 "the file of --out, too");
+  expect_refused(gemm("--dtype cf16 --mnk 64,64,64 --out " + same), "npy.dtype",
+                 "nearest legal: cf32 (Complex64)");
+  EXPECT_FALSE(std::filesystem::exists(same));
+  EXPECT_EQ(gemm("--mnk 64,64,64 --out " + folder.file(std::string(250, 'a'))).exit_code, 0);
   const Output o = gemm("--mnk 64,64,64 --out " + folder.file("no/d.npy"));
   expect_refused(o, "file.write", "there is no folder");
   expect_refused(gemm("--mnk 64,64,64 --trace " + folder.file("")), "file.write", "is a folder");

@@ -172,7 +172,7 @@ TEST(TensorCommand, reads_and_writes_files_of_its_types) {
   const std::vector<float> floats(64 * 32, 0.5f);
   const std::string f_file = write("f.npy", DType::f32, {64, 32}, floats.data());
   expect_refused(gemm("--dtype s8 --a_file " + f_file), "file.type", "s8 operands come from s8 files");
-  const Output tf32 = gemm("--dtype tf32 --a_file " + f_file + " --b_file " + f_file + " --init ones");
+  const Output tf32 = gemm("--dtype tf32 --a_file " + f_file + " --b_file " + f_file);
   EXPECT_EQ(tf32.exit_code, 0) << tf32.err << tf32.out;
 }
 
