@@ -293,12 +293,12 @@ double half_ulp(double x) {
 // Comparison of a block of rows, with the sums its relative error needs.
 struct Partial {
   Comparison result;
-  double error_square = 0, reference_square = 0;
+  double error_square = 0, reference_square = 0, abs_sum_square = 0;
 };
 
 template <class T>
-void judge(Partial& partial, const Expectation& e, double got, bool saturate, int64_t batch, int64_t row,
-           int64_t column) {
+void judge(Partial& partial, const Expectation& e, double abs_sum, double got, bool saturate, int64_t batch,
+           int64_t row, int64_t column) {
   Comparison& r = partial.result;
   ++r.elements;
   if (e.any) ++r.unbounded;
@@ -311,8 +311,12 @@ void judge(Partial& partial, const Expectation& e, double got, bool saturate, in
   bool worst = false;
   if (std::isfinite(e.reference) && std::isfinite(got)) {
     const double difference = std::fabs(got - reference);
-    partial.error_square += difference * difference;
-    partial.reference_square += reference * reference;
+    if (!e.any) {
+      ++r.measured;
+      partial.error_square += difference * difference;
+      partial.reference_square += reference * reference;
+      partial.abs_sum_square += abs_sum * abs_sum;
+    }
     r.max_error = std::max(r.max_error, difference);
     const double ratio = difference == 0 ? 0.0 : difference / bound;
     worst = !e.any && ratio > r.worst_ratio;
@@ -340,8 +344,10 @@ void merge(Partial& sum, const Partial& next) {
   a.unbounded += b.unbounded;
   a.max_error = std::max(a.max_error, b.max_error);
   a.worst_ratio = std::max(a.worst_ratio, b.worst_ratio);
+  a.measured += b.measured;
   sum.error_square += next.error_square;
   sum.reference_square += next.reference_square;
+  sum.abs_sum_square += next.abs_sum_square;
 }
 
 /// What is expected of an element.
@@ -368,8 +374,8 @@ Partial compare_rows(const ReferenceGemm& g, const double* d_reference, const do
   for (int64_t row = first; row < last; ++row) {
     for (int64_t column = 0; column < g.n; ++column) {
       const Expectation e = expect_at(g, rules, d_reference, abs_sum, batch, row, column);
-      judge<T>(partial, e, load_as<T>(got.data, got.index(batch, row, column)), rules.saturate, batch, row,
-               column);
+      judge<T>(partial, e, abs_sum[(batch * g.m + row) * g.n + column],
+               load_as<T>(got.data, got.index(batch, row, column)), rules.saturate, batch, row, column);
     }
   }
   return partial;
@@ -428,6 +434,8 @@ Comparison compare(const ReferenceGemm& gemm, const double* d_reference, const d
   detail::parallel_blocks(static_cast<int>(partials.size()), gemm.threads, work, progress);
   Partial sum;
   for (const Partial& partial : partials) merge(sum, partial);
+  sum.result.reference_norm = std::sqrt(sum.reference_square);
+  sum.result.abs_sum_norm = std::sqrt(sum.abs_sum_square);
   if (sum.reference_square > 0)
     sum.result.relative_error = std::sqrt(sum.error_square / sum.reference_square);
   return sum.result;

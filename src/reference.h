@@ -138,10 +138,14 @@ struct ComparisonRules {
 struct Comparison {
   int64_t elements = 0;
   int64_t failures = 0;
-  int64_t unbounded = 0;      // of which any value passes: something may overflow on the way
-  double relative_error = 0;  // Frobenius norm of the error over that of the reference, finite elements only
-  double max_error = 0;       // largest |got - reference| of finite elements
-  double worst_ratio = 0;     // largest |got - reference| / bound of finite elements
+  int64_t unbounded = 0;  // of which any value passes: something may overflow on the way
+  /// Frobenius norm of the error over that of the reference; of elements only that are finite and judged, as
+  /// are the next three.
+  double relative_error = 0;
+  double reference_norm = 0, abs_sum_norm = 0;
+  int64_t measured = 0;
+  double max_error = 0;    // largest |got - reference| of finite elements
+  double worst_ratio = 0;  // largest |got - reference| / bound of finite elements
   /// The first failure in memory order if there is one, else the element with the worst ratio.
   int64_t batch = 0, row = 0, column = 0;
   double got = 0, reference = 0, bound = 0;

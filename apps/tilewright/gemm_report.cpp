@@ -29,22 +29,16 @@ Rounding rounding_of(DType type) {
 }
 
 /// The Frobenius norm of the elements' bounds over that of the reference, by the triangle inequality.
-double bound_of_relative_error(const Problem& p, const AccumulationBound& bound,
-                               const std::vector<double>& reference, const std::vector<double>& abs_sum) {
-  double d2 = 0, s2 = 0;
-  for (const double d : reference)
-    if (std::isfinite(d)) d2 += d * d;
-  for (const double s : abs_sum)
-    if (std::isfinite(s)) s2 += s * s;
-  if (d2 == 0) return 0;
+double bound_of_relative_error(const Problem& p, const AccumulationBound& bound, const Comparison& c) {
+  if (c.reference_norm == 0) return 0;
   const Rounding rounding = rounding_of(p.d.type);
   const Factors factors = factors_of(p);
   const double factor = std::abs(double{factors.scale} * factors.after),
                beta = double{factors.beta} * factors.after;
   const auto whole = [](double x) { return x == std::floor(x); };
   if (is_integer(p.d.type) && whole(factor) && whole(beta)) return 0;  // exact
-  const double norm = std::sqrt(d2), root_count = std::sqrt(static_cast<double>(reference.size()));
-  double sums = factor * (bound.relative * std::sqrt(s2) + bound.absolute * root_count) / norm;
+  const double norm = c.reference_norm, root_count = std::sqrt(static_cast<double>(c.measured));
+  double sums = factor * (bound.relative * c.abs_sum_norm + bound.absolute * root_count) / norm;
   if (p.epilogue.activation == Activation::gelu) sums = activation_error(Activation::gelu, 1, sums);
   return sums + (1 + sums) * rounding.relative + rounding.absolute * root_count / norm;
 }
@@ -119,7 +113,7 @@ Expected<Verdict> judge(const Operands& operands, const PlanInfo& plan, uint64_t
   Progress progress("comparing");
   verdict.comparison =
       compare(reference, d.data(), abs_sum.data(), operands.d_view(), rules, progress.callback());
-  verdict.error_bound = bound_of_relative_error(p, rules.accumulation, d, abs_sum);
+  verdict.error_bound = bound_of_relative_error(p, rules.accumulation, verdict.comparison);
   if (tolerance) verdict.tolerance = check_tolerance(p, operands.d_view(), d, *tolerance);
   reference.scale_d = 1;
   if (p.epilogue.amax_d) {

@@ -438,6 +438,17 @@ TEST(GemmCommand, a_result_that_overflows_is_judged_and_one_that_may_on_the_way_
   EXPECT_NE(o.out.find("4096 of 4096 elements may overflow on the way"), std::string::npos) << o.out;
 }
 
+TEST(GemmCommand, the_relative_error_and_its_bound_are_of_the_same_elements) {
+  // Nearly all of D overflows; of the rest the reference is small beside what its sums may lose.
+  for (const char* factors :
+       {"--mnkl 17,63,31,5 --scale_a 1e30 --seed 12", "--mnkl 127,65,200,1 --alpha 3e38",
+        "--mnkl 33,63,127,3 --alpha 3e38 --beta 0.001", "--mnk 64,64,64"}) {
+    const Output o = gemm(std::string("--init normal ") + factors);
+    EXPECT_EQ(o.exit_code, 0) << o.out;
+    EXPECT_LE(o.json()["rel_error"], o.json()["error_bound"]) << factors;
+  }
+}
+
 TEST(GemmCommand, a_product_that_overflows_beside_an_infinite_c_passes) {
   const Output o = gemm("--mnk 64,64,64 --dtype e5m2 --alpha 3e38 --beta inf");
   EXPECT_EQ(o.exit_code, 0) << o.out << o.err;
