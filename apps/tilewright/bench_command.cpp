@@ -342,13 +342,17 @@ Expected<int> run_bench(const BenchArguments& args) {
         {"data", "normal, rotating sets larger than L2"}}},
       {"entries", nlohmann::json::array()}};
   bool all_agree = true;
+  nlohmann::json& entries = result["entries"];
   for (const BenchProblem& shape : *shapes) {
-    if (Status s = bench_shape(args, *configs, *bench, shape, result["entries"], all_agree)) return *s;
+    if (Status s = bench_shape(args, *configs, *bench, shape, entries, all_agree)) return *s;
     // After every shape: a run that is cut short has measured something.
     if (!args.out.empty())
       if (Status s = detail::write_whole_file(args.out, "file.write", {json_text(result, 1), "\n"}))
         return *s;
   }
+  if (entries.empty())
+    return Error{ErrorCode::not_supported, "option.configs",
+                 "--configs: none runs any of the shapes, so that nothing was measured; leave it out"};
   return all_agree ? kPass : kFail;
 }
 

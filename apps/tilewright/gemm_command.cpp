@@ -231,6 +231,7 @@ Expected<int> run_gemm(const GemmArguments& args) {
   if (!operands) return operands.error();
   const Expected<Plan> planned = plan(operands->problem, *options);
   if (!planned) return planned.error();
+  if (Status s = check_memory(*operands, emulated, !args.skip_ref_check)) return *s;
   {
     const Progress progress("making the operands");
     if (Status s = fill_operands(*operands, source)) return *s;

@@ -5,11 +5,14 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <limits>
+#include <optional>
 
 #include "src/fp8_scales.h"
 #include "src/gemm_problem.h"
 #include "src/npy.h"
+#include "tolerance.h"
 
 namespace tilewright::cli {
 namespace {
@@ -168,6 +171,17 @@ Expected<int64_t> bytes_of_operand(const char* name, int64_t batches, int64_t ro
   return static_cast<int64_t>(bytes);
 }
 
+/// Bytes that programs may still have. Nothing where the system does not say.
+std::optional<double> free_memory() {
+  std::ifstream file("/proc/meminfo");
+  std::optional<double> sum;
+  std::string word;
+  for (double kilobytes = 0; file >> word;)
+    if ((word == "MemAvailable:" || word == "SwapFree:") && file >> kilobytes)
+      sum = sum.value_or(0) + 1024 * kilobytes;
+  return sum;
+}
+
 MatrixView view(const std::vector<uint8_t>& bytes, const Operand& operand, int64_t rows, int64_t columns) {
   const MatrixShape s = packed(operand.type, 1, rows, columns, operand.layout);
   return {bytes.data(), operand.type, s.row_stride, s.column_stride, s.batch_stride};
@@ -232,6 +246,31 @@ Expected<Operands> read_operands(const Problem& problem, bool extents_given,
   out.a = std::move(files->a.codes);
   out.b = std::move(files->b.codes);
   return out;
+}
+
+Status check_memory(const Operands& operands, bool emulated, bool checked) {
+  const Problem& p = operands.problem;
+  const auto bytes = [&](int64_t rows, int64_t columns, double of_element) {
+    return static_cast<double>(p.l) * static_cast<double>(rows) * static_cast<double>(columns) * of_element;
+  };
+  const auto size = [](DType type) { return static_cast<double>(size_of(type)); };
+  const double a = bytes(p.m, p.k, size(p.a.type)), b = bytes(p.n, p.k, size(p.b.type)),
+               outputs = bytes(p.m, p.n,
+                               size(p.d.type) + (p.beta != 0 ? size(p.c.type) : 0) +
+                                   (p.epilogue.aux ? size(p.epilogue.aux->type) : 0)),
+               read = static_cast<double>(operands.a.size() + operands.b.size()),
+               run = (emulated ? 2 : 1) * (a + b + outputs) - read,
+               // The reference and the sums of magnitudes, in FP64.
+      judged = bytes(p.m, p.n, 16 * parts_of(p.d.type));
+  const std::optional<double> free = free_memory();
+  const double needed = run + (checked ? judged : 0);
+  if (!free || needed <= *free) return {};
+  return Error{
+      ErrorCode::out_of_range, "host.memory",
+      fmt::format(
+          "the run needs {:.3g} GB of memory and its check {:.3g} GB, but {:.3g} GB are free; {}", run / 1e9,
+          (checked ? judged : 0) / 1e9, *free / 1e9,
+          checked && run <= *free ? "nearest legal: --skip_ref_check" : "nearest legal: smaller extents")};
 }
 
 Status fill_operands(Operands& out, const OperandSource& source) {

@@ -357,6 +357,13 @@ TEST(GemmCommand, numbers_that_would_become_others_are_refused) {
   expect_refused(gemm("--tile_shape_mn 9223372036854775807,1"), "tile.built", "nearest legal: 256x64");
 }
 
+TEST(GemmCommand, what_memory_does_not_hold_is_refused_before_the_run) {
+  for (const char* check : {"", " --skip_ref_check"})
+    expect_refused(gemm(std::string("--mnkl 700000,700000,16,1") + check), "host.memory",
+                   "the run needs 1.96e+03 GB");
+  expect_refused(gemm("--mnkl 2147483647,0,400,1"), "host.memory", "the run needs 1.72e+03 GB");
+}
+
 TEST(GemmCommand, extents_may_have_blanks_between_them) {
   const nlohmann::json j = gemm("--mnkl '64, 32 , 96,2'").json();
   EXPECT_EQ(nlohmann::json({j["m"], j["n"], j["k"], j["l"]}), nlohmann::json({64, 32, 96, 2}));
