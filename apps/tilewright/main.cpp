@@ -2,10 +2,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <new>
 #include <numeric>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -44,30 +48,46 @@ std::string unknown_command(const CLI::App& app, const std::string& word) {
   return fmt::format("'{}' is not a command; known are {}; nearest legal: {}", word, all, nearest);
 }
 
-}  // namespace
-}  // namespace tilewright::cli
-
-int main(int argc, char** argv) {
-  using namespace tilewright;
+/// What the words ask for; the exit code.
+int run(int argc, char** argv) {
   CLI::App app("Matrix multiplication on Hopper GPUs, and on an emulated one");
   app.require_subcommand(1);
   app.set_version_flag("--version", "tilewright " TILEWRIGHT_VERSION);
-  int exit_code = cli::kPass;
-  cli::add_gemm_command(app, exit_code);
-  cli::add_bench_command(app, exit_code);
-  cli::add_explain_command(app, exit_code);
+  int exit_code = kPass;
+  add_gemm_command(app, exit_code);
+  add_bench_command(app, exit_code);
+  add_explain_command(app, exit_code);
   // Known before the words are understood: errors of usage are objects, too.
   const bool json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
-  if (const std::string wrong = cli::unknown_command(app, argc > 1 ? argv[1] : ""); !wrong.empty())
-    return cli::refuse({ErrorCode::invalid_argument, "command.name", wrong}, json);
+  if (const std::string wrong = unknown_command(app, argc > 1 ? argv[1] : ""); !wrong.empty())
+    return refuse({ErrorCode::invalid_argument, "command.name", wrong}, json);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (json && e.get_exit_code() != 0)
-      return cli::refuse({ErrorCode::invalid_argument, "option.usage", e.what()}, true);
-    return app.exit(e) == 0 ? cli::kPass : cli::kRefused;
+      return refuse({ErrorCode::invalid_argument, "option.usage", e.what()}, true);
+    return app.exit(e) == 0 ? kPass : kRefused;
   } catch (const std::bad_alloc&) {
-    return cli::refuse({ErrorCode::out_of_range, "host.memory", "not enough memory on this machine"}, json);
+    return refuse({ErrorCode::out_of_range, "host.memory", "not enough memory on this machine"}, json);
   }
   return exit_code;
+}
+
+/// Of standard output that not all could be written to: a script must not take what is there for the result.
+int refuse_output(const std::string& why) {
+  return refuse({ErrorCode::io, "output.write", "standard output cannot be written: " + why}, false);
+}
+
+}  // namespace
+}  // namespace tilewright::cli
+
+int main(int argc, char** argv) {
+  using namespace tilewright::cli;
+  try {
+    const int exit_code = run(argc, argv);
+    if (std::fflush(stdout) != 0) return refuse_output(std::strerror(errno));
+    return std::ferror(stdout) != 0 ? refuse_output("an error on the way") : exit_code;
+  } catch (const std::system_error& e) {  // what fmt::print throws
+    return refuse_output(e.code().message());
+  }
 }

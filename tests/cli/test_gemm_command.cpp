@@ -364,6 +364,16 @@ TEST(GemmCommand, what_memory_does_not_hold_is_refused_before_the_run) {
   expect_refused(gemm("--mnkl 2147483647,0,400,1"), "host.memory", "the run needs 1.72e+03 GB");
 }
 
+TEST(GemmCommand, a_result_that_cannot_be_printed_is_an_error) {
+  for (const char* arguments :
+       {"gemm --device emulator --mnk 16,16,16 --json", "gemm --device emulator --mnk 16,16,16", "explain",
+        "gemm --help", "--version"}) {
+    const Output o = run_program(std::string(arguments) + " >/dev/full");
+    EXPECT_EQ(o.exit_code, 2) << arguments;
+    EXPECT_NE(o.err.find("standard output cannot be written"), std::string::npos) << arguments << o.err;
+  }
+}
+
 TEST(GemmCommand, extents_may_have_blanks_between_them) {
   const nlohmann::json j = gemm("--mnkl '64, 32 , 96,2'").json();
   EXPECT_EQ(nlohmann::json({j["m"], j["n"], j["k"], j["l"]}), nlohmann::json({64, 32, 96, 2}));
