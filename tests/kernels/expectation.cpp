@@ -101,9 +101,9 @@ std::string Expectation::judge_amax(float amax, const std::vector<uint8_t>& d) c
   std::vector<double> reference(reference_.size()), magnitude(magnitude_.size());
   static_cast<void>(reference_gemm(gemm, reference.data(), magnitude.data()));
   const MagnitudeRange range = greatest_magnitude(gemm, reference.data(), magnitude.data(), rules());
-  if (!range.holds(amax))
-    return text("amax is ", amax, ", but ", range.low, " to ", range.high, " by FP64",
-                range.nan ? ", a NaN" : "");
+  if (!range.holds(amax) && range.nan != std::isnan(amax))
+    return text("amax is ", amax, range.nan ? " beside a NaN" : " without a NaN");
+  if (!range.holds(amax)) return text("amax is ", amax, ", but ", range.low, " to ", range.high, " by FP64");
   if (std::isnan(amax) || p.d.type != DType::f32 || p.scale_d != 1) return "";
   // Nothing comes after it: it is that of D itself.
   double most = 0;
