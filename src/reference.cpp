@@ -363,6 +363,15 @@ Expectation expect_at(const ReferenceGemm& g, const ComparisonRules& rules, cons
     const AccumulationBound& bound = rules.accumulation;
     e.any |= std::fabs(sum_at(g, batch, row, column)) <= bound.relative * abs_sum[at] + bound.absolute;
   }
+  if (std::isinf(g.scale_d)) {
+    ReferenceGemm before = g;
+    before.scale_d = 1;
+    double value = has_product(g) ? g.alpha * sum_at(g, batch, row, column) : 0.0;
+    if (g.beta != 0) value += g.beta * load_element(g.c.data, g.c.type, g.c.index(batch, row, column));
+    value = activate(g.epilogue.activation, value + g.epilogue.bias_at(batch, row, column));
+    const Expectation scaled = expect(before, rules, value, abs_sum[at], added);
+    e.any |= scaled.any || std::fabs(value) <= scaled.error;
+  }
   return e;
 }
 

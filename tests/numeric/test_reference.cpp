@@ -508,6 +508,24 @@ TEST(Compare, an_infinite_alpha_asks_for_an_infinity_only_where_the_sum_has_a_si
   }
 }
 
+// So does an infinite scale of D of a value that may be zero, or of either sign.
+TEST(Compare, an_infinite_scale_of_d_asks_for_an_infinity_only_where_its_value_has_a_sign) {
+  for (const double value : {-0x1p-20, -1.0}) {
+    const float a[] = {1, static_cast<float>(value / 2 - 1)}, b[] = {1, 1}, c = static_cast<float>(value / 2);
+    ReferenceGemm g{1, 1, 2,   1, {a, DType::f32, 2, 1, 0}, {b, DType::f32, 1, 1, 0}, {&c, DType::f32},
+                    1, 1, kInf};
+    const Reference r(g);
+    EXPECT_EQ(r.d[0], -kInf);
+    for (const double found : {kNan, kInf, -kInf}) {
+      const auto got = static_cast<float>(found);
+      const AccumulationBound bound{0x1p-15, 0, NumericTraits<float>::max};
+      EXPECT_EQ(compare(g, r.d.data(), r.s.data(), {&got, DType::f32}, {bound}).passed(),
+                found == -kInf || value > -1)
+          << value << ' ' << found;
+    }
+  }
+}
+
 TEST(Compare, nan_and_infinity_keep_their_class) {
   EXPECT_TRUE(accepted(kNan, f16::from_bits(0xFE01), true));
   EXPECT_FALSE(accepted(kNan, f16(0.0f), true));
