@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -475,7 +476,7 @@ Status check_machine_options(const ProblemArguments& problem, bool emulated) {
     if (problem.device != "auto" || !emulated)
       return Error{ErrorCode::invalid_argument, "option." + name,
                    fmt::format("--{}: only {} has it; leave it out", name, where)};
-    fmt::print(stderr, "--{} is ignored: only {} has it.\n", name, where);
+    say(fmt::format("--{} is ignored: only {} has it.\n", name, where));
   }
   return {};
 }
@@ -491,6 +492,8 @@ const char* scale_mode_word(ScaleMode mode) {
   return kWords[static_cast<size_t>(mode)];
 }
 
+void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
 std::string json_text(const nlohmann::json& json, int indent) {
   return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -499,7 +502,7 @@ nlohmann::json error_json(const Error& error) { return {{"rule", error.rule}, {"
 
 int refuse(const Error& error, bool json) {
   if (json) fmt::print("{}\n", json_text({{"pass", false}, {"error", error_json(error)}}));
-  fmt::print(stderr, "tilewright: {} [{}]\n", error.message, error.rule);
+  say(fmt::format("tilewright: {} [{}]\n", error.message, error.rule));
   return kRefused;
 }
 

@@ -92,6 +92,9 @@ const char* scale_mode_word(ScaleMode mode);
 /// Exit codes of the program.
 constexpr int kPass = 0, kFail = 1, kRefused = 2;
 
+/// Writes to standard error. Where that cannot be (a full disk, none at all) the run goes on without.
+void say(const std::string& text);
+
 /// JSON as text. What is no UTF-8 in it, as a path may be, becomes U+FFFD.
 std::string json_text(const nlohmann::json& json, int indent = -1);
 

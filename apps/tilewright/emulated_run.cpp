@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "arguments.h"
 #include "progress.h"
 
 namespace tilewright::cli {
@@ -59,8 +60,7 @@ Expected<void*> EmulatedRun::workspace() {
 
 Status EmulatedRun::write_timeline() const {
   if (!machine_.options().trace) return {};
-  if (machine_.trace_is_empty())
-    fmt::print(stderr, "The timeline is empty: no kernel did anything that it shows.\n");
+  if (machine_.trace_is_empty()) say("The timeline is empty: no kernel did anything that it shows.\n");
   return machine_.write_trace(options_.trace_file);
 }
 

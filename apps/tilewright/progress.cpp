@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdio>
 
+#include "arguments.h"
+
 namespace tilewright::cli {
 
 using Clock = std::chrono::steady_clock;
@@ -41,7 +43,7 @@ void Progress::report() {
     printed = true;
     next = Clock::now() + milliseconds(terminal ? 250 : 10000);
   }
-  if (printed && terminal) fmt::print(stderr, "\r\033[K");
+  if (printed && terminal) say("\r\033[K");
 }
 
 void Progress::print(double seconds) const {
@@ -49,8 +51,8 @@ void Progress::print(double seconds) const {
   const int total = total_;
   std::string part = part_ ? part_() : total > 0 ? fmt::format("{:.0f} %", 100.0 * done_ / total) : "";
   if (!part.empty()) part += ", ";
-  fmt::print(stderr, "{}{}: {}{:.0f} s{}", terminal ? "\r\033[K" : "", what_, part, seconds,
-             terminal ? "" : "\n");
+  say(fmt::format("{}{}: {}{:.0f} s{}", terminal ? "\r\033[K" : "", what_, part, seconds,
+                  terminal ? "" : "\n"));
   std::fflush(stderr);
 }
 

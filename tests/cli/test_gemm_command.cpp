@@ -374,6 +374,17 @@ TEST(GemmCommand, a_result_that_cannot_be_printed_is_an_error) {
   }
 }
 
+TEST(GemmCommand, what_standard_error_does_not_take_is_left_out) {
+  const Folder folder;
+  const auto without = [](const std::string& words) {
+    return run_program("gemm --device emulator " + words + " 2>/dev/full; exit $?").exit_code;
+  };
+  EXPECT_EQ(without("--mnk 16,16,16 --sms 0"), 2);
+  EXPECT_EQ(without("--mnk 0,16,16 --trace " + folder.file("trace.json")), 0);
+  EXPECT_EQ(without("--mnk 1024,1024,2048"), 0);  // long enough for a line of progress
+  EXPECT_EQ(without("--mnk 16,16,16 >/dev/full"), 2);
+}
+
 TEST(GemmCommand, extents_may_have_blanks_between_them) {
   const nlohmann::json j = gemm("--mnkl '64, 32 , 96,2'").json();
   EXPECT_EQ(nlohmann::json({j["m"], j["n"], j["k"], j["l"]}), nlohmann::json({64, 32, 96, 2}));
