@@ -1,5 +1,6 @@
 // mbarriers: phases, arrivals, bytes, parity (PTX ISA, "Parallel Synchronization: mbarrier").
 #include <algorithm>
+#include <utility>
 
 #include "cluster.h"
 #include "text.h"
@@ -200,6 +201,7 @@ void Cluster::finish_phases(Barrier& barrier) {
 
 void Cluster::reach_barrier(Thread& thread, Barrier& barrier, Scope scope) {
   pass_barrier(thread, barrier.reached);
+  thread.asks_again = false;
   if (barrier.phase != barrier.first_phase) acquire_from_barrier(thread, barrier, scope);
   if (barrier.seen.empty()) barrier.seen.resize(launch.threads_per_cta);
   Barrier::Seen& seen = barrier.seen[thread.index];
@@ -337,6 +339,11 @@ void mbarrier_arrive(uint32_t bar, uint32_t count, Scope scope) {
   const FaultSpec* fault = cluster.begin(*thread, Op::mbarrier_arrive, bar);
   if (skipped(fault)) return;
   change(fault, bar, count);
+  if (count == 0 || count > kMaxCount) {
+    cluster.report(ReportKind::invalid_argument, thread,
+                   text("mbarrier arrive with a count of ", count, "; the legal range is 1..", kMaxCount));
+    return;
+  }
   Barrier* barrier = cluster.usable_barrier(*thread, bar, "mbarrier arrive");
   if (barrier == nullptr) return;
   cluster.arrive(*thread, *barrier, count, thread->agent, scope);
@@ -406,6 +413,9 @@ bool mbarrier_test_wait_parity(uint32_t bar, uint32_t parity, Scope scope) {
   Barrier* barrier = cluster.usable_barrier(*thread, place, "mbarrier test_wait", false);
   if (barrier == nullptr) return true;
   if (barrier->parity() == (parity & 1)) {
+    // The first answer comes at once: who does not ask again goes on without the phase. Asking again is
+    // polling: others go first.
+    if (!std::exchange(thread->asks_again, true)) return false;
     cluster.poll(*thread);
     if (barrier->parity() == (parity & 1)) return false;
   }

@@ -230,3 +230,4 @@ struct Thread {
 extern constinit thread_local Thread* current_thread;
 
 }  // namespace tilewright::emulator
+  bool asks_again = false;       // it asked for a phase of an mbarrier that had not completed

@@ -214,10 +214,44 @@ TEST_F(Mbarrier, LifeOfABarrier) {
   expect_report({ReportKind::barrier_overwritten}, {}, overwritten);
 }
 
+// try_wait answers no after a time: who does not ask again reads what may not be there.
+TEST_F(Mbarrier, AnAnswerThatIsNotAskedForAgainIsNoWait) {
+  auto kernel = [&](bool peeks) {
+    return [&, peeks] {
+      init_barriers(kBar, {1});
+      if (thread_id() == 0) {
+        mbarrier_arrive_expect_tx(kBar, kBytes);
+        bulk_load(kData, source_, kBytes, kBar, 0);
+      }
+      const bool done = mbarrier_test_wait_parity(kBar, 0);
+      if (peeks && !done) mbarrier_wait_parity(kBar, 0);
+      uint32_t word = 0;
+      load_shared(kData + 4 * thread_id(), &word, 4);
+      mbarrier_wait_parity(kBar, 0);
+    };
+  };
+  expect_clean({}, kernel(true));
+  size_t found = 0, runs = 0;
+  for (const MachineOptions& options : schedules()) {
+    const LaunchResult result = run(options, {}, kernel(false));
+    ++runs;
+    if (result.reports.empty()) continue;
+    ++found;
+    const ReportKind kind = result.reports[0].kind;
+    EXPECT_TRUE(kind == ReportKind::uninitialised_read || kind == ReportKind::read_before_ready)
+        << result.reports[0].message;
+  }
+  EXPECT_GE(2 * found, runs);  // not where the copy was made before anybody asked
+}
+
 TEST_F(Mbarrier, RefusesWhatNoHardwareAccepts) {
   expect_report({ReportKind::misaligned}, {}, [] { mbarrier_init(kBar + 4, 1); });
   expect_report({ReportKind::invalid_argument}, {}, [] {
     if (thread_id() == 0) mbarrier_init(kBar, 0);
+  });
+  expect_report({ReportKind::invalid_argument}, {}, [] {
+    init_barriers(kBar, {1});
+    mbarrier_arrive(kBar, 0);
   });
   auto remote = [] {
     init_barriers(kBar, {1}, true);
