@@ -148,7 +148,7 @@ void cluster_arrive(bool relaxed) {
   if (thread == nullptr) return;
   Cluster& cluster = *thread->cluster;
   if (skipped(cluster.begin(*thread, Op::cluster_arrive))) return;
-  if (thread->cluster_arrived) {
+  if (thread->cluster_arrived || thread->cluster_waits) {
     cluster.report(ReportKind::cluster_barrier, thread,
                    "arrives at the cluster barrier twice without waiting");
     return;

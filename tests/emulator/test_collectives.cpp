@@ -182,6 +182,14 @@ TEST_F(Collectives, ClusterBarrierOrdersTheCluster) {
     cluster_arrive(false);
     cluster_arrive(false);
   });
+  expect_report({ReportKind::cluster_barrier}, grid, [] {
+    init_barriers(kSharedBase, {64}, true);
+    cluster_arrive(false);
+    // Both CTAs have arrived when this completes: the phase is over, and still nobody has waited for it.
+    mbarrier_arrive(map_shared(kSharedBase, thread_id() % 2), 1, Scope::cluster);
+    mbarrier_wait_parity(kSharedBase, 0, Scope::cluster);
+    cluster_arrive(false);
+  });
   expect_report({ReportKind::cluster_barrier}, grid, [] { cluster_wait(); });
 }
 
