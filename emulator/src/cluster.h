@@ -231,6 +231,8 @@ class Cluster {
 
   /// The agent whose epoch counts the completed wgmma groups of a warpgroup.
   uint32_t group_agent(const Warpgroup& group) const {
+  /// An access of the thread, or of a synchronous instruction of its, to what may be registers of a wgmma.
+  void touch_registers(Thread& thread, const std::byte* begin, uint32_t bytes, bool write);
     return static_cast<uint32_t>(threads.size() + static_cast<size_t>(&group - groups.data()));
   }
   /// A new agent that belongs to a thread or a barrier, by index.

@@ -67,6 +67,9 @@ void move(uint32_t row_address, uint32_t* registers, int count, bool transpose, 
     cluster.report(ReportKind::invalid_argument, thread, text(name_of(op), " of ", count, " matrices"));
     return;
   }
+  cluster.touch_registers(*thread, reinterpret_cast<const std::byte*>(registers),
+                          static_cast<uint32_t>(count) * 4, op == Op::ldmatrix);
+  if (op == Op::ldmatrix) thread->note_write(registers, static_cast<uint32_t>(count) * 4);
   thread->exchange.address = row_address;
   thread->exchange.pointer = registers;
   constexpr uint32_t kAllLanes = ~0u;

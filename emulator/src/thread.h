@@ -1,6 +1,7 @@
 // The state of CUDA threads, warps and warpgroups.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -46,6 +47,35 @@ struct RegisterRange {
   bool operand = false;  // A registers: may be read while in flight
   bool touched = false;  // by ordinary code since the last wgmma_fence
   bool fenced = false;   // a wgmma_fence followed the last wgmma that uses them
+};
+
+/// The words of its stack that a thread has written since its last wgmma_fence; nothing before the first.
+class WrittenWords {
+ public:
+  /// A wgmma_fence; `bytes`: the size of the stack.
+  void clear(size_t bytes) {
+    if (bits_.empty()) bits_.resize((bytes + 255) / 256);
+    std::fill(bits_.begin() + static_cast<ptrdiff_t>(low_), bits_.begin() + static_cast<ptrdiff_t>(high_), 0);
+    low_ = high_ = 0;
+  }
+  /// Bytes [begin, end) of the stack.
+  void add(size_t begin, size_t end) {
+    end = std::min(end, bits_.size() * 256);
+    if (begin >= end) return;
+    low_ = high_ == 0 ? begin / 256 : std::min(low_, begin / 256);
+    high_ = std::max(high_, (end + 255) / 256);
+    for (size_t word = begin / 4; word * 4 < end; ++word) bits_[word / 64] |= uint64_t{1} << word % 64;
+  }
+  bool any(size_t begin, size_t end) const {
+    end = std::min(end, high_ * 256);
+    for (size_t word = begin / 4; word * 4 < end; ++word)
+      if ((bits_[word / 64] >> word % 64 & 1) != 0) return true;
+    return false;
+  }
+
+ private:
+  std::vector<uint64_t> bits_;
+  size_t low_ = 0, high_ = 0;  // where some may be set, in elements of bits_
 };
 
 /// The asynchronous operations of one thread that complete in groups (bulk stores, cp.async).
@@ -195,6 +225,7 @@ struct Thread {
   struct Parked {
     Op op = Op::count_;
     Cta* cta = nullptr;  // of the mbarrier
+  WrittenWords written;
     uint32_t offset = 0;
 
     friend bool operator==(const Parked&, const Parked&) = default;
@@ -231,3 +262,9 @@ extern constinit thread_local Thread* current_thread;
 
 }  // namespace tilewright::emulator
   bool asks_again = false;       // it asked for a phase of an mbarrier that had not completed
+
+  /// A write that may be to its stack.
+  void note_write(const void* address, uint32_t bytes) {
+    const uintptr_t offset = reinterpret_cast<uintptr_t>(address) - stack;
+    if (offset < StackArena::usable_bytes()) written.add(offset, offset + bytes);
+  }

@@ -22,26 +22,6 @@ class OwnWork {
   Thread& thread_;
 };
 
-void check_registers(Thread& thread, uintptr_t address, uint32_t bytes, bool write) {
-  const auto* begin = reinterpret_cast<const std::byte*>(address);
-  for (RegisterRange& range : thread.registers) {
-    if (begin >= range.end || begin + bytes <= range.begin) continue;
-    if (range.operand && !write) continue;
-    if (range.group <= thread.groups_waited) {
-      range.touched = true;
-      continue;
-    }
-    const ReportKind kind =
-        range.operand ? ReportKind::operand_register_in_flight : ReportKind::accumulator_in_flight;
-    thread.cluster->report(
-        kind, &thread,
-        text(write ? "writes " : "reads ", range.operand ? "A registers" : "an accumulator register",
-             " (offset ", begin - range.begin, " bytes) of wgmma group ", range.group,
-             ", which it has waited for only up to group ", thread.groups_waited));
-    break;
-  }
-}
-
 /// `aligned`: the compiler takes the address for a multiple of `bytes`, and a GPU faults where it is none;
 /// but g++ accesses two aligned words of 8 bytes at once, as a GPU does not.
 struct OrdinaryAccess {
@@ -105,7 +85,8 @@ inline bool has_loads_in_flight(const Thread& thread) {
   {
     const OwnWork own(thread);
     if (address - thread.stack < StackArena::usable_bytes()) {
-      check_registers(thread, address, access.bytes, access.write);
+      thread.cluster->touch_registers(thread, reinterpret_cast<const std::byte*>(address), access.bytes,
+                                      access.write);
       if (has_loads_in_flight(thread)) {
         check_tensor_registers(thread, reinterpret_cast<const std::byte*>(address), access.bytes,
                                access.write);
@@ -123,7 +104,10 @@ inline void on_access(const void* address, const OrdinaryAccess& access) {
   const auto where = reinterpret_cast<uintptr_t>(address);
   // Most accesses are to a thread's own stack, and matter only when wgmma or tcgen05.ld uses a part of it.
   const bool stack = where - thread->stack < StackArena::usable_bytes();
-  if (stack && access.write && where > thread->frame) ++thread->local_stores;
+  if (stack && access.write) {
+    if (where > thread->frame) ++thread->local_stores;
+    thread->note_write(address, access.bytes);
+  }
   if (!stack || !thread->registers.empty() || has_loads_in_flight(*thread))
     check_access(*thread, where, access);
 }

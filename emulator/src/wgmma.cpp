@@ -172,7 +172,9 @@ void take_registers(Thread& thread, const void* data, uint32_t bytes, bool opera
   const auto* begin = static_cast<const std::byte*>(data);
   const std::byte* end = begin + bytes;
   RegisterRange* range = find_range(thread, begin, end);
-  if (!thread.wgmma_fenced || (range != nullptr && range->touched)) {
+  const auto on_stack = reinterpret_cast<uintptr_t>(begin) - thread.stack;
+  const bool touched = range != nullptr ? range->touched : thread.written.any(on_stack, on_stack + bytes);
+  if (!thread.wgmma_fenced || touched) {
     cluster.report(ReportKind::missing_wgmma_fence, &thread,
                    text("wgmma uses ", operand ? "A registers" : "accumulators",
                         thread.wgmma_fenced ? " that ordinary code touched since the last wgmma.fence"
@@ -308,6 +310,24 @@ void multiply(const Warpgroup& group, WgmmaOperation& operation, int first, int 
 
 }  // namespace
 
+void Cluster::touch_registers(Thread& thread, const std::byte* begin, uint32_t bytes, bool write) {
+  for (RegisterRange& range : thread.registers) {
+    if (begin >= range.end || begin + bytes <= range.begin) continue;
+    if (range.operand && !write) continue;
+    if (range.group <= thread.groups_waited) {
+      range.touched = true;
+      continue;
+    }
+    const ReportKind kind =
+        range.operand ? ReportKind::operand_register_in_flight : ReportKind::accumulator_in_flight;
+    report(kind, &thread,
+           text(write ? "writes " : "reads ", range.operand ? "A registers" : "an accumulator register",
+                " (offset ", begin - range.begin, " bytes) of wgmma group ", range.group,
+                ", which it has waited for only up to group ", thread.groups_waited));
+    break;
+  }
+}
+
 void Cluster::execute_wgmma(Warpgroup& group, bool one_slice) {
   WgmmaOperation& operation = group.queue.front();
   const WgmmaInstruction instruction = operation.instruction;
@@ -352,6 +372,7 @@ void wgmma_fence() {
   if (skipped(thread->cluster->begin(*thread, Op::wgmma_fence))) return;
   follow_log(*thread, Op::wgmma_fence, 0);
   thread->wgmma_fenced = true;
+  thread->written.clear(StackArena::usable_bytes());
   for (RegisterRange& range : thread->registers) {
     range.touched = false;
     range.fenced = true;

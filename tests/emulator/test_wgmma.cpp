@@ -330,6 +330,75 @@ TEST_F(Wgmma, TouchedAccumulatorsNeedAFence) {
 }
 
 // A registers overwritten before the group that reads them was waited for.
+// Registers that no wgmma has used yet: what the last fence did not see needs another.
+TEST_F(Wgmma, RegistersWrittenSinceTheFenceNeedAnother) {
+  TILEWRIGHT_NEEDS_ACCESSES();
+  enum class Writes { accumulators, second_accumulators, a_registers, a_by_ldmatrix };
+  auto kernel = [](Writes writes, bool fence_again) {
+    return [=] {
+      fill_operand(kA, 64, MmaType::bf16, k_major(Swizzle::b128), a_at);
+      fill_operand(kB, 64, MmaType::bf16, k_major(Swizzle::b128), b_at);
+      fence_proxy_async(ProxyFence::shared_cta);
+      sync_threads();
+      const WgmmaInstruction instruction{
+          .n = 64, .a = MmaType::bf16, .b = MmaType::bf16, .d = AccumulatorType::f32};
+      const uint64_t a = descriptor(kA, 16, 1024, Swizzle::b128), b = descriptor(kB, 16, 1024, Swizzle::b128);
+      std::array<float, 32> first, second;
+      std::array<uint32_t, 4> a_registers;
+      wgmma_fence();
+      if (writes == Writes::second_accumulators) {
+        wgmma(instruction, first.data(), nullptr, a, b, false);
+        wgmma_commit();
+        wgmma_wait(0);
+        second.fill(0);
+      }
+      if (writes == Writes::accumulators) first.fill(0);
+      if (writes == Writes::a_registers) a_registers.fill(thread_id());
+      if (writes == Writes::a_by_ldmatrix) ldmatrix(kA + 144 * (lane_id() % 8), a_registers.data(), 4, false);
+      asm volatile("" ::"r"(first.data()), "r"(second.data()), "r"(a_registers.data()) : "memory");
+      if (fence_again) wgmma_fence();
+      const bool in_registers = writes == Writes::a_registers || writes == Writes::a_by_ldmatrix;
+      wgmma(instruction, writes == Writes::second_accumulators ? second.data() : first.data(),
+            in_registers ? a_registers.data() : nullptr, a, b, !in_registers);
+      wgmma_commit();
+      wgmma_wait(0);
+    };
+  };
+  const Grid grid{.shared_bytes = 65536};
+  for (const Writes writes :
+       {Writes::accumulators, Writes::second_accumulators, Writes::a_registers, Writes::a_by_ldmatrix}) {
+    expect_clean(grid, kernel(writes, true));
+    expect_report({ReportKind::missing_wgmma_fence}, grid, kernel(writes, false));
+  }
+}
+
+TEST_F(Wgmma, MatrixLoadsAndStoresDoNotTouchRegistersInFlight) {
+  auto kernel = [](bool load, bool wait_first) {
+    return [=] {
+      fill_operand(kB, 64, MmaType::f16, k_major(Swizzle::b128), b_at);
+      fence_proxy_async(ProxyFence::shared_cta);
+      sync_threads();
+      const uint32_t row = kB + 144 * (lane_id() % 8), free_row = kA + 512 * warp_id() + 16 * lane_id();
+      std::array<uint32_t, 16> d;
+      std::array<uint32_t, 4> a;
+      ldmatrix(row, a.data(), 4, false);
+      wgmma_fence();
+      wgmma({.n = 64, .a = MmaType::f16, .b = MmaType::f16, .d = AccumulatorType::f16}, d.data(), a.data(), 0,
+            descriptor(kB, 16, 1024, Swizzle::b128), false);
+      wgmma_commit();
+      if (wait_first) wgmma_wait(0);
+      load ? ldmatrix(row, a.data(), 4, false) : stmatrix(free_row, d.data(), 4, false);
+      wgmma_wait(0);
+    };
+  };
+  const Grid grid{.shared_bytes = 65536};
+  for (const bool load : {false, true}) {
+    expect_clean(grid, kernel(load, true));
+    expect_report({load ? ReportKind::operand_register_in_flight : ReportKind::accumulator_in_flight}, grid,
+                  kernel(load, false));
+  }
+}
+
 TEST_F(Wgmma, OperandRegistersInFlightAreNotOverwritten) {
   TILEWRIGHT_NEEDS_ACCESSES();
   auto kernel = [](bool wait_first) {
