@@ -127,7 +127,9 @@ class Cluster {
   /// stored must have been released and acquired at the scope of the cluster.
   bool acquired(const Actor& actor, const Access& write) const;
   /// Whether a generic write was made visible to the async proxy before it was released to the clock's owner.
-  bool fenced(const uint32_t* clock, const Access& access) const;
+  bool fenced(const Actor& actor, const Access& access) const;
+  /// Whether a write to a tensor map was released, and acquired before the actor uses the map.
+  bool map_acquired(const Actor& actor, const Access& write) const;
   uint32_t* clock_of(const Thread& thread) { return clocks[thread.agent]; }
   const uint32_t* clock_of(const Thread& thread) const { return clocks[thread.agent]; }
   uint32_t epoch_of(const Thread& thread) const { return clock_of(thread)[thread.agent]; }
@@ -150,6 +152,9 @@ class Cluster {
   void acquire_from_barrier(Thread& thread, const Barrier& barrier, Scope scope);
   /// fence.acq_rel at the scope of the cluster: what relaxed or narrower operations brought counts.
   void widen_knowledge(Thread& thread);
+  void fence_proxy(Thread& thread, ProxyFence space);
+  /// fence.proxy.tensormap acquire of a map.
+  void acquire_map(Thread& thread, const void* map);
   Access access_by(const Thread& thread, AccessKind kind = AccessKind::generic) const {
     return {thread.agent, epoch_of(thread), id_, kind};
   }
@@ -172,7 +177,7 @@ class Cluster {
   /// bounds.
   bool check_shared(Thread& thread, SharedPlace place, uint32_t bytes, bool write, const char* what);
   /// The same for an asynchronous operation.
-  bool check_shared(const Thread& thread, SharedPlace place, uint32_t bytes, bool write, const Actor& actor,
+  bool check_shared(const Thread& thread, SharedPlace place, uint32_t bytes, bool write, Actor actor,
                     const char* what);
   const NamedRegion* region_at(const Cta& cta, uint32_t offset) const;
   Trace::Place place_at(const Cta& cta, uint32_t offset) const {
@@ -226,13 +231,13 @@ class Cluster {
   void execute_wgmma(Warpgroup& group, bool one_slice);
   /// Executes every wgmma that the thread's warpgroup has issued, before the thread goes on.
   void drain_wgmma(Thread& thread);
+  /// An access of the thread, or of a synchronous instruction of its, to what may be registers of a wgmma.
+  void touch_registers(Thread& thread, const std::byte* begin, uint32_t bytes, bool write);
   /// Reports what an exiting thread leaves undone.
   void check_exit(Thread& thread);
 
   /// The agent whose epoch counts the completed wgmma groups of a warpgroup.
   uint32_t group_agent(const Warpgroup& group) const {
-  /// An access of the thread, or of a synchronous instruction of its, to what may be registers of a wgmma.
-  void touch_registers(Thread& thread, const std::byte* begin, uint32_t bytes, bool write);
     return static_cast<uint32_t>(threads.size() + static_cast<size_t>(&group - groups.data()));
   }
   /// A new agent that belongs to a thread or a barrier, by index.
@@ -255,8 +260,15 @@ class Cluster {
   uint32_t live_threads = 0;
   uint32_t dependency_agent = kNoAgent;  // epoch 1: the grid dependency was waited for
   std::vector<uint32_t> agent_owners;    // of the agents after those of threads and warpgroups
-  uint32_t clusters_taken = 0;           // that this one had cancelled
-  bool saw_refusal = false;              // a thread has read that there are none left
+  // Of fence.proxy.tensormap: what the executing thread knew then.
+  struct MapAcquire {
+    const void* map;
+    uint32_t agent, epoch;
+    std::vector<uint32_t> known;
+  };
+  std::vector<MapAcquire> map_acquires;
+  uint32_t clusters_taken = 0;  // that this one had cancelled
+  bool saw_refusal = false;     // a thread has read that there are none left
 
  private:
   void create_threads();
@@ -307,7 +319,9 @@ class Cluster {
   void execute(AsyncOperation& operation);
   bool execute_step(AsyncOperation& operation);
   bool requeue_pollers();
+  uint32_t known_of(const uint32_t* clock, const Access& access) const;
   bool ordered_across(const uint32_t* clock, const Access& access) const;
+  bool fenced_across(const Actor& actor, const Access& access) const;
 
   // What this cluster has learned of another one. Levels only grow: a thread that knows level l (epoch l of
   // the agent) knows what was learned up to then.

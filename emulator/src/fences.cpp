@@ -25,13 +25,12 @@ void fence_mbarrier_init() {
   cluster.tick(*thread);
 }
 
-void fence_proxy_async(ProxyFence) {
+void fence_proxy_async(ProxyFence space) {
   Thread* thread = current_thread;
   if (thread == nullptr) return;
   Cluster& cluster = *thread->cluster;
   if (skipped(cluster.begin(*thread, Op::fence_proxy_async))) return;
-  thread->proxy_fences.push_back(cluster.epoch_of(*thread));
-  cluster.tick(*thread);
+  cluster.fence_proxy(*thread, space);
 }
 
 void fence_acq_rel(Scope scope) {
@@ -44,14 +43,20 @@ void fence_acq_rel(Scope scope) {
   cluster.tick(*thread);
 }
 
-void fence_tensor_map_acquire(const TensorMap*) {
+void fence_tensor_map_acquire(const TensorMap* map) {
   Thread* thread = current_thread;
-  if (thread != nullptr) thread->cluster->begin(*thread, Op::fence_tensor_map);
+  if (thread == nullptr) return;
+  if (skipped(thread->cluster->begin(*thread, Op::fence_tensor_map))) return;
+  thread->cluster->acquire_map(*thread, map);
 }
 
 void fence_tensor_map_release() {
   Thread* thread = current_thread;
-  if (thread != nullptr) thread->cluster->begin(*thread, Op::fence_tensor_map);
+  if (thread == nullptr) return;
+  Cluster& cluster = *thread->cluster;
+  if (skipped(cluster.begin(*thread, Op::fence_tensor_map))) return;
+  thread->map_releases.push_back(cluster.epoch_of(*thread));
+  cluster.tick(*thread);
 }
 
 void grid_dependency_wait() {

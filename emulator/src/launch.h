@@ -55,6 +55,8 @@ struct Launch {
   uint32_t registers_at_entry = 0;
   // Variables in global memory through which clusters synchronise.
   std::unordered_map<uintptr_t, Snapshot> published;
+  // Epochs of threads, by cluster and agent, that ended with a fence.proxy.async for global memory.
+  std::unordered_map<uint64_t, std::vector<uint32_t>> global_fences;
   std::unordered_set<std::string> names;
   std::unordered_map<uint32_t, BarrierName> barrier_names;  // by shared address, of whichever CTA named it
 

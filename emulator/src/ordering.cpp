@@ -67,8 +67,33 @@ const uint32_t* Cluster::common_clock(Warpgroup& group) {
   return group.common.data();
 }
 
-bool Cluster::fenced(const uint32_t* clock, const Access& access) const {
-  if (access.cluster != id_) return true;
+namespace {
+
+bool covers(ProxyFence fence, const Cta* memory, const Thread& writer) {
+  switch (fence) {
+    case ProxyFence::all:
+      return true;
+    case ProxyFence::shared_cta:
+      return memory == writer.cta;
+    case ProxyFence::shared_cluster:
+      return memory != nullptr;
+    case ProxyFence::global:
+      return memory == nullptr;
+  }
+  return false;
+}
+
+// Whether one of the epochs, in ascending order, is in [from, end).
+bool any_between(const std::vector<uint32_t>& epochs, uint32_t from, uint32_t end) {
+  const auto first = std::lower_bound(epochs.begin(), epochs.end(), from);
+  return first != epochs.end() && *first < end;
+}
+
+uint64_t key_of(uint32_t cluster, uint32_t agent) { return uint64_t{cluster} << 32 | agent; }
+
+}  // namespace
+
+bool Cluster::fenced(const Actor& actor, const Access& access) const {
   uint32_t writer = access.agent;
   uint32_t epoch = access.epoch;
   if (access.kind == AccessKind::cp_async) {
@@ -79,20 +104,73 @@ bool Cluster::fenced(const uint32_t* clock, const Access& access) const {
   } else if (access.kind != AccessKind::generic && access.kind != AccessKind::atomic) {
     return true;
   }
-  const std::vector<uint32_t>& fences = threads[writer].proxy_fences;
-  const auto fence = std::lower_bound(fences.begin(), fences.end(), epoch);
-  return fence != fences.end() && *fence < clock[writer];
+  if (access.cluster != id_) return fenced_across(actor, access);
+  const std::vector<ProxyFenceEvent>& fences = threads[writer].proxy_fences;
+  auto fence = std::lower_bound(fences.begin(), fences.end(), epoch,
+                                [](const ProxyFenceEvent& event, uint32_t e) { return event.epoch < e; });
+  for (; fence != fences.end() && fence->epoch < actor.clock[writer]; ++fence)
+    if (covers(fence->space, actor.memory, threads[writer])) return true;
+  return false;
 }
 
-bool Cluster::ordered_across(const uint32_t* clock, const Access& access) const {
+// Between clusters a fence of the writer or one on this side will do.
+bool Cluster::fenced_across(const Actor& actor, const Access& access) const {
+  const auto fences = launch.global_fences.find(key_of(access.cluster, access.agent));
+  if (fences != launch.global_fences.end() &&
+      any_between(fences->second, access.epoch, known_of(actor.clock, access)))
+    return true;
+  for (const Thread& thread : threads) {
+    const auto own = launch.global_fences.find(key_of(id_, thread.agent));
+    if (own != launch.global_fences.end() && own->second.front() < actor.clock[thread.agent]) return true;
+  }
+  return false;
+}
+
+bool Cluster::map_acquired(const Actor& actor, const Access& write) const {
+  if (write.kind != AccessKind::generic && write.kind != AccessKind::atomic) return true;
+  return std::any_of(map_acquires.begin(), map_acquires.end(), [&](const MapAcquire& acquire) {
+    if (acquire.map != actor.tensor_map || acquire.epoch >= actor.clock[acquire.agent]) return false;
+    if (write.cluster != id_) return ordered_across(acquire.known.data(), write);
+    return any_between(threads[write.agent].map_releases, write.epoch, acquire.known[write.agent]);
+  });
+}
+
+// How much of a thread of another cluster is known.
+uint32_t Cluster::known_of(const uint32_t* clock, const Access& access) const {
   for (const Foreign& foreign : foreign_) {
     if (foreign.cluster != access.cluster) continue;
     const uint32_t level = clock[foreign.agent];
-    if (level == 0) return false;
+    if (level == 0) return 0;
     const std::vector<uint32_t>& known = *foreign.levels[level - 1];
-    return access.agent < known.size() && known[access.agent] >= access.epoch;
+    return access.agent < known.size() ? known[access.agent] : 0;
   }
-  return false;
+  return 0;
+}
+
+bool Cluster::ordered_across(const uint32_t* clock, const Access& access) const {
+  return known_of(clock, access) >= access.epoch;
+}
+
+void Cluster::fence_proxy(Thread& thread, ProxyFence space) {
+  const uint32_t epoch = epoch_of(thread);
+  thread.proxy_fences.push_back({epoch, space});
+  if (space == ProxyFence::all || space == ProxyFence::global)
+    launch.global_fences[key_of(id_, thread.agent)].push_back(epoch);
+  tick(thread);
+}
+
+void Cluster::acquire_map(Thread& thread, const void* map) {
+  const uint32_t* clock = clock_of(thread);
+  MapAcquire acquire{map, thread.agent, epoch_of(thread), {clock, clock + clocks.agents()}};
+  const auto old = std::find_if(map_acquires.begin(), map_acquires.end(), [&](const MapAcquire& other) {
+    return other.map == map && other.agent == thread.agent;
+  });
+  if (old != map_acquires.end()) {
+    *old = std::move(acquire);
+  } else {
+    map_acquires.push_back(std::move(acquire));
+  }
+  tick(thread);
 }
 
 Snapshot Cluster::snapshot(Thread& thread) {

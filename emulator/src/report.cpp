@@ -61,6 +61,7 @@ ReportKind kind_of(Conflict::Kind kind) {
       return ReportKind::overwrite_in_use;
     case Conflict::Kind::proxy_after_write:
     case Conflict::Kind::proxy_after_read:
+    case Conflict::Kind::tensor_map_fence:
       return ReportKind::missing_proxy_fence;
     case Conflict::Kind::scope:
       return ReportKind::narrow_scope;
@@ -162,7 +163,7 @@ void Cluster::report_conflict(const Thread& thread, const Conflict& conflict, co
                               bool write, const char* what, const char* place, int stage) {
   ReportKind kind = kind_of(conflict.kind);
   const bool foreign = conflict.other.kind != AccessKind::none && conflict.other.cluster != id_;
-  if (foreign) kind = ReportKind::global_race;
+  if (foreign && kind != ReportKind::missing_proxy_fence) kind = ReportKind::global_race;
   std::string message = text(what, write ? " writes " : " reads ", where);
   switch (conflict.kind) {
     case Conflict::Kind::uninitialised:
@@ -179,6 +180,11 @@ void Cluster::report_conflict(const Thread& thread, const Conflict& conflict, co
       message += text(" through the async proxy; ", describe(conflict.other),
                       conflict.kind == Conflict::Kind::proxy_after_read ? " read" : " wrote",
                       " it without a fence.proxy.async of its own before it signalled");
+      break;
+    case Conflict::Kind::tensor_map_fence:
+      message +=
+          text(" as a tensor map; ", describe(conflict.other),
+               " wrote it, without a fence.proxy.tensormap release of its own and an acquire after it");
       break;
     case Conflict::Kind::scope:
       message +=

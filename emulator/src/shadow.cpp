@@ -106,8 +106,10 @@ Conflict Shadow::check_read(const Cluster& cluster, Node& node, const Actor& act
   if (!cluster.ordered(actor.clock, node.write)) {
     const bool both_atomic = commute(node.write.kind, actor.access.kind);
     if (!both_atomic) conflict = {Conflict::Kind::read_before_ready, node.write, 0};
-  } else if (actor.async_proxy && !cluster.fenced(actor.clock, node.write)) {
+  } else if (actor.async_proxy && !cluster.fenced(actor, node.write)) {
     conflict = {Conflict::Kind::proxy_after_write, node.write, 0};
+  } else if (actor.tensor_map != nullptr && !cluster.map_acquired(actor, node.write)) {
+    conflict = {Conflict::Kind::tensor_map_fence, node.write, 0};
   } else if (!cluster.acquired(actor, node.write)) {
     conflict = {Conflict::Kind::scope, node.write, 0};
   }
@@ -157,7 +159,7 @@ Conflict Shadow::check_write(const Cluster& cluster, Node& node, const Actor& ac
     if (conflict || read.kind == AccessKind::none) return;
     if (unordered(read)) {
       conflict = {Conflict::Kind::overwrite_in_use, read, 0};
-    } else if (actor.after_reads && !cluster.fenced(actor.clock, read)) {
+    } else if (actor.after_reads && !cluster.fenced(actor, read)) {
       conflict = {Conflict::Kind::proxy_after_read, read, 0};
     }
   };
@@ -168,7 +170,7 @@ Conflict Shadow::check_write(const Cluster& cluster, Node& node, const Actor& ac
   }
   if (!conflict && unordered(node.write)) {
     conflict = {Conflict::Kind::unordered_writes, node.write, 0};
-  } else if (!conflict && actor.async_proxy && !cluster.fenced(actor.clock, node.write)) {
+  } else if (!conflict && actor.async_proxy && !cluster.fenced(actor, node.write)) {
     conflict = {Conflict::Kind::proxy_after_write, node.write, 0};
   }
   clear_reads(node);

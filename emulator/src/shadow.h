@@ -9,6 +9,7 @@
 namespace tilewright::emulator {
 
 class Cluster;
+struct Cta;
 
 enum class AccessKind : uint8_t {
   none,      // before the kernel: ordered before everything
@@ -40,6 +41,8 @@ struct Actor {
   Access access;
   bool async_proxy = false;  // goes through the async proxy: earlier generic writes must have been fenced
   bool after_reads = false;  // writes through it where PTX wants earlier generic reads fenced too
+  const void* tensor_map = nullptr;  // reads this map, through the proxy of tensor maps
+  const Cta* memory = nullptr;       // whose shared memory it is; null: global memory
 };
 
 struct Conflict {
@@ -51,6 +54,7 @@ struct Conflict {
     unordered_writes,
     proxy_after_write,
     proxy_after_read,
+    tensor_map_fence,
     scope
   };
   Kind kind = Kind::none;

@@ -54,9 +54,10 @@ bool Cluster::check_shared(Thread& thread, SharedPlace place, uint32_t bytes, bo
   return check_shared(thread, place, bytes, write, Actor{clock_of(thread), access_by(thread)}, what);
 }
 
-bool Cluster::check_shared(const Thread& thread, SharedPlace place, uint32_t bytes, bool write,
-                           const Actor& actor, const char* what) {
+bool Cluster::check_shared(const Thread& thread, SharedPlace place, uint32_t bytes, bool write, Actor actor,
+                           const char* what) {
   Cta& cta = *place.cta;
+  actor.memory = &cta;
   if (place.offset < kReservedShared || place.offset > cta.shared_end ||
       bytes > cta.shared_end - place.offset) {
     report(ReportKind::out_of_bounds, &thread,

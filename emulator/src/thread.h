@@ -180,6 +180,12 @@ struct Warpgroup {
   std::vector<uint32_t> common;  // what every thread knows, at common_version
 };
 
+/// A fence.proxy.async of a thread, which ended its epoch `epoch`.
+struct ProxyFenceEvent {
+  uint32_t epoch;
+  ProxyFence space;
+};
+
 struct Thread {
   Fiber fiber;
   uintptr_t stack = 0;  // its lowest address
@@ -201,9 +207,10 @@ struct Thread {
   uint32_t wait_value = 0;  // parity, barrier id, group or register number
   bool wait_read_only = false;
 
-  bool cluster_arrived = false;          // at the cluster barrier, in the running phase
-  bool cluster_waits = false;            // that phase has completed, cluster_wait is still to come
-  std::vector<uint32_t> proxy_fences;    // own epochs that ended with fence.proxy.async
+  bool cluster_arrived = false;  // at the cluster barrier, in the running phase
+  bool cluster_waits = false;    // that phase has completed, cluster_wait is still to come
+  std::vector<ProxyFenceEvent> proxy_fences;
+  std::vector<uint32_t> map_releases;    // own epochs that ended with fence.proxy.tensormap release
   std::vector<uint32_t> init_fences;     // the same for fence.mbarrier_init
   uint32_t fence_clock = kNoAgent;       // what it knew at its last release fence
   uint32_t wide_fence_clock = kNoAgent;  // at its last one of the scope of the cluster
@@ -218,6 +225,7 @@ struct Thread {
   uint32_t groups_waited = 0;
   uint64_t wgmmas = 0;  // executed by this thread
   bool wgmma_fenced = false;
+  WrittenWords written;
   std::vector<RegisterRange> registers;
   std::shared_ptr<TensorThread> tensor;  // made when the thread first uses tensor memory
 
@@ -225,7 +233,6 @@ struct Thread {
   struct Parked {
     Op op = Op::count_;
     Cta* cta = nullptr;  // of the mbarrier
-  WrittenWords written;
     uint32_t offset = 0;
 
     friend bool operator==(const Parked&, const Parked&) = default;
@@ -254,17 +261,17 @@ struct Thread {
       published;  // its clock as of `published_version` (Warpgroup::acquires)
   uint64_t published_version = 0;
   const void* polled = nullptr;  // the variable it read last
-  uint32_t fault_matches = 0;
-};
-
-/// The thread that runs now; null outside of kernels.
-extern constinit thread_local Thread* current_thread;
-
-}  // namespace tilewright::emulator
   bool asks_again = false;       // it asked for a phase of an mbarrier that had not completed
+  uint32_t fault_matches = 0;
 
   /// A write that may be to its stack.
   void note_write(const void* address, uint32_t bytes) {
     const uintptr_t offset = reinterpret_cast<uintptr_t>(address) - stack;
     if (offset < StackArena::usable_bytes()) written.add(offset, offset + bytes);
   }
+};
+
+/// The thread that runs now; null outside of kernels.
+extern constinit thread_local Thread* current_thread;
+
+}  // namespace tilewright::emulator

@@ -98,6 +98,13 @@ bool read_map(Thread& thread, const TensorMap* map, int rank, const char* what, 
                    text(what, ": the tensor map is not aligned to ", kMapAlignment, " bytes"));
     return false;
   }
+  if (cluster.in_windows(reinterpret_cast<uintptr_t>(map))) {
+    cluster.report(ReportKind::invalid_argument, &thread,
+                   text(what,
+                        ": the tensor map lies in shared memory; it must be a kernel parameter or in "
+                        "global memory"));
+    return false;
+  }
   operation.map = map;
   operation.map_at_issue = *map;
   operation.spec = decode_for_emulator(*map);
@@ -166,9 +173,15 @@ void issue_store(const TensorMap* map, uint32_t src, const int32_t* coords, int 
   const Access read{thread->bulk.read_agent, operation.group, cluster.id(), AccessKind::bulk_read};
   const Access write{thread->bulk.agent, operation.group, cluster.id(),
                      reduce ? AccessKind::reduction : AccessKind::bulk_write};
-  const bool good = cluster.check_shared(*thread, place, operation.bytes, false,
-                                         {cluster.clock_of(*thread), read, true}, what) &&
-                    check_rows(*thread, operation, true, write, what);
+  Actor reader{cluster.clock_of(*thread), read};
+  reader.tensor_map = map;
+  const bool good =
+      cluster.check_global(*thread, map, sizeof(TensorMap), false, reader,
+                           reduce ? "the descriptor of a TMA reduction" : "the descriptor of a TMA store") &&
+      cluster.check_shared(*thread, place, operation.bytes, false, {cluster.clock_of(*thread), read, true},
+                           what) &&
+      (!reduce || check_rows(*thread, operation, false, write, what)) &&
+      check_rows(*thread, operation, true, write, what);
   if (!good) {
     --thread->bulk.groups.back().unread;
     --thread->bulk.groups.back().unfinished;
@@ -259,7 +272,8 @@ void issue_load(uint32_t dst, const TensorMap* map, uint32_t bar, const int32_t*
   const std::optional<Access> access = land_tensor(*thread, operation, kWhat);
   if (!access || !check_rows(*thread, operation, false, *access, kWhat)) return;
   // The descriptor is read when the copy executes: until then it must not change.
-  const Actor reader{cluster.clock_of(*thread), *access};
+  Actor reader{cluster.clock_of(*thread), *access};
+  reader.tensor_map = map;
   if (!cluster.check_global(*thread, map, sizeof(TensorMap), false, reader, "the descriptor of a TMA load"))
     return;
   cluster.submit(operation);

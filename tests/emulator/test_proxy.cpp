@@ -216,6 +216,91 @@ TEST_F(Proxy, a_fence_counts_for_the_writes_before_it) {
   EXPECT_NE(report.message.find("warp 3 lane 4 wrote it"), std::string::npos) << report.message;
 }
 
+TEST_F(Proxy, a_fence_counts_for_its_space) {
+  TILEWRIGHT_NEEDS_ACCESSES();
+  auto* out = static_cast<uint32_t*>(machine_.allocate_global(kBytes, {.name = "out"}));
+  const auto kernel = [=](bool global, ProxyFence space) {
+    return [=] {
+      const uint32_t value = thread_id();
+      global ? void(out[thread_id()] = value) : store_shared(kData + 4 * thread_id(), &value, 4);
+      fence_proxy_async(space);
+      init_barriers(kBar, {1});
+      if (thread_id() != 0) return;
+      if (global) {
+        mbarrier_arrive_expect_tx(kBar, kBytes);
+        bulk_load(kData, out, kBytes, kBar, 0);
+        mbarrier_wait_parity(kBar, 0);
+      } else {
+        bulk_store(out, kData, kBytes);
+        bulk_commit();
+        bulk_wait(0, false);
+      }
+    };
+  };
+  for (const bool global : {false, true}) {
+    expect_clean({}, kernel(global, ProxyFence::all));
+    expect_clean({}, kernel(global, global ? ProxyFence::global : ProxyFence::shared_cta));
+    expect_report({ReportKind::missing_proxy_fence}, {},
+                  kernel(global, global ? ProxyFence::shared_cluster : ProxyFence::global));
+  }
+}
+
+TEST_F(Proxy, stores_to_a_peer_need_the_space_of_the_cluster) {
+  auto* out = static_cast<uint32_t*>(machine_.allocate_global(2 * kBytes, {.name = "out"}));
+  const auto kernel = [=](ProxyFence space) {
+    return [=] {
+      const uint32_t value = thread_id();
+      store_shared(map_shared(kData + 4 * thread_id(), cluster_rank() ^ 1), &value, 4);
+      fence_proxy_async(space);
+      cluster_arrive(false);
+      cluster_wait();
+      if (thread_id() != 0) return;
+      bulk_store(out + cluster_rank() * (kBytes / 4), kData, kBytes);
+      bulk_commit();
+      bulk_wait(0, true);
+    };
+  };
+  const Grid grid{.ctas = 2, .cluster = 2};
+  expect_clean(grid, kernel(ProxyFence::shared_cluster));
+  expect_report({ReportKind::missing_proxy_fence}, grid, kernel(ProxyFence::shared_cta));
+}
+
+// A CTA writes, another one copies: a fence of the writer, or one after the acquire.
+TEST_F(Proxy, copies_of_what_another_cluster_stored) {
+  TILEWRIGHT_NEEDS_ACCESSES();
+  auto* data = static_cast<uint32_t*>(machine_.allocate_global(kBytes, {.name = "data"}));
+  auto* flag = static_cast<uint32_t*>(machine_.allocate_global(4, {.name = "flag"}));
+  const auto kernel = [=](bool writer_fences, bool reader_fences) {
+    return [=] {
+      init_barriers(kBar, {1});
+      if (block_index().x == 0) {
+        data[thread_id()] = word(thread_id());
+        if (writer_fences) fence_proxy_async(ProxyFence::global);
+        sync_threads();
+        if (thread_id() == 0) store_release(flag, 1, 4, Scope::gpu);
+      } else if (thread_id() == 0) {
+        while (load_acquire(flag, 4, Scope::gpu) == 0) {
+        }
+        if (reader_fences) fence_proxy_async(ProxyFence::global);
+        mbarrier_arrive_expect_tx(kBar, kBytes);
+        bulk_load(kData, data, kBytes, kBar, 0);
+        mbarrier_wait_parity(kBar, 0);
+      }
+    };
+  };
+  const Grid grid{.ctas = 2};
+  for (const bool writer : {false, true}) {
+    *flag = 0;
+    expect_clean(grid, kernel(writer, !writer), [=] { *flag = 0; });
+  }
+  for (const MachineOptions& options : schedules()) {
+    *flag = 0;
+    const LaunchResult result = run(options, grid, kernel(false, false));
+    ASSERT_FALSE(result.reports.empty()) << name_of(options);
+    ASSERT_EQ(result.reports[0].kind, ReportKind::missing_proxy_fence) << result.reports[0].message;
+  }
+}
+
 TEST_F(Proxy, stores_to_global_memory_over_ordinary_ones) {
   TILEWRIGHT_NEEDS_ACCESSES();
   auto* out = static_cast<uint32_t*>(machine_.allocate_global(kBytes, {.name = "out"}));

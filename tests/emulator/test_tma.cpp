@@ -281,6 +281,105 @@ TEST_F(Tma, MapsMustFitTheirBufferAndTheInstruction) {
 }
 
 // The descriptor is rewritten while a load that uses it is in flight.
+TEST_F(Tma, ReductionsNeedAnInitialValue) {
+  TensorMapSpec s = spec(Swizzle::none, 64, 4);
+  s.base = machine_.allocate_global(2 * kColumns * kRows, {.name = "sums", .initialised = false});
+  s.type = TmaType::f16;
+  const TensorMap map = encode(s);
+  const Report report = expect_report({ReportKind::uninitialised_read}, {}, [&] {
+    const uint32_t zero = 0;
+    store_shared(kBox + 4 * thread_id(), &zero, 4);
+    fence_proxy_async(ProxyFence::shared_cta);
+    sync_threads();
+    if (thread_id() != 0) return;
+    const std::array<int32_t, 2> coords{};
+    tma_reduce(&map, kBox, coords.data(), 2, Reduction::add);
+    bulk_commit();
+    bulk_wait(0, true);
+  });
+  EXPECT_EQ(report.place, "sums");
+}
+
+// The thread that writes a map releases it, the one that uses it acquires it.
+TEST_F(Tma, C65_RewrittenDescriptorsNeedBothFences) {
+  TILEWRIGHT_NEEDS_ACCESSES();
+  auto* map = static_cast<TensorMap*>(machine_.allocate_global(sizeof(TensorMap), {.name = "map"}));
+  const TensorMap encoded = encode(spec(Swizzle::none, 64, 4));
+  auto kernel = [&](bool release, bool acquire, bool store) {
+    return [=] {
+      const uint32_t zero = 0;
+      store_shared(kBox + 4 * thread_id(), &zero, 4);
+      fence_proxy_async(ProxyFence::shared_cta);
+      init_barriers(kBar, {1});
+      if (thread_id() == 77) {
+        *map = encoded;
+        if (release) fence_tensor_map_release();
+      }
+      sync_threads();
+      if (thread_id() != 0) return;
+      if (acquire) fence_tensor_map_acquire(map);
+      const std::array<int32_t, 2> coords{};
+      if (store) {
+        tma_store(map, kBox, coords.data(), 2);
+        bulk_commit();
+        bulk_wait(0, true);
+      } else {
+        mbarrier_arrive_expect_tx(kBar, 512);
+        tma_load(kBox, map, kBar, coords.data(), 2, 0);
+        mbarrier_wait_parity(kBar, 0);
+      }
+    };
+  };
+  for (const bool store : {false, true}) {
+    expect_clean({}, kernel(true, true, store));
+    for (const bool release : {false, true}) {
+      const Report report =
+          expect_report({ReportKind::missing_proxy_fence}, {}, kernel(release, !release, store));
+      EXPECT_EQ(report.place, "map");
+      for (const char* part :
+           {"the descriptor of a TMA ", "warp 2 lane 13 wrote it", "fence.proxy.tensormap"})
+        EXPECT_NE(report.message.find(part), std::string::npos) << report.message;
+    }
+  }
+}
+
+TEST_F(Tma, DescriptorsOfStoresStayUntilTheyAreDone) {
+  TILEWRIGHT_NEEDS_ACCESSES();
+  auto* map = static_cast<TensorMap*>(machine_.allocate_global(sizeof(TensorMap), {.name = "map"}));
+  auto kernel = [&](bool drain) {
+    return [=] {
+      const uint32_t zero = 0;
+      store_shared(kBox + 4 * thread_id(), &zero, 4);
+      fence_proxy_async(ProxyFence::shared_cta);
+      sync_threads();
+      if (thread_id() != 0) return;
+      const std::array<int32_t, 2> coords{};
+      tma_store(map, kBox, coords.data(), 2);
+      bulk_commit();
+      if (drain) bulk_wait(0, true);
+      map->words[1] = 0;
+      bulk_wait(0, true);
+    };
+  };
+  const TensorMap encoded = encode(spec(Swizzle::none, 64, 4));
+  *map = encoded;
+  expect_clean({}, kernel(true), [&] { *map = encoded; });
+  const Report report = expect_report({ReportKind::overwrite_in_use}, {}, kernel(false));
+  EXPECT_EQ(report.place, "map");
+}
+
+TEST_F(Tma, DescriptorsDoNotLieInSharedMemory) {
+  const TensorMap encoded = encode(spec(Swizzle::none, 64, 4));
+  expect_report({ReportKind::invalid_argument}, {}, [&] {
+    init_barriers(kBar, {1});
+    if (thread_id() != 0) return;
+    store_shared(kBox + 1024, encoded.words.data(), 8);
+    const std::array<int32_t, 2> coords{};
+    mbarrier_arrive_expect_tx(kBar, 512);
+    tma_load(kBox, shared_as<TensorMap>(kBox + 1024), kBar, coords.data(), 2, 0);
+  });
+}
+
 TEST_F(Tma, C65_DescriptorsStayUntilTheLoadIsDone) {
   TILEWRIGHT_NEEDS_ACCESSES();
   auto* map = static_cast<TensorMap*>(machine_.allocate_global(sizeof(TensorMap), {.name = "map"}));
@@ -295,6 +394,8 @@ TEST_F(Tma, C65_DescriptorsStayUntilTheLoadIsDone) {
       if (thread_id() != 0) return;
       const std::array<int32_t, 2> coords{};
       *map = first;
+      fence_tensor_map_release();
+      fence_tensor_map_acquire(map);
       mbarrier_arrive_expect_tx(kBar, 1024);
       tma_load(kBox, map, kBar, coords.data(), 2, 0);
       if (drain) mbarrier_wait_parity(kBar, 0);
