@@ -29,11 +29,12 @@ bool Cluster::check_global(Thread& thread, const void* address, uint64_t bytes, 
   }
   if (write && buffer->options.written != nullptr)
     buffer->options.written->fetch_add(bytes, std::memory_order_relaxed);
-  if (!write && launch.config.dependent_launch &&
+  if (launch.config.dependent_launch &&
       (dependency_agent == kNoAgent || actor.clock[dependency_agent] == 0)) {
     report(ReportKind::dependency_not_waited, &thread,
-           text(what, " reads ", name,
-                " before a griddepcontrol.wait: the previous kernel may still be writing it"),
+           text(what, write ? " writes " : " reads ", name,
+                " before a griddepcontrol.wait: the previous kernel may still be ",
+                write ? "using it" : "writing it"),
            name);
   }
   if (!buffer->options.writable && buffer->options.initialised) return true;
@@ -55,7 +56,8 @@ uint64_t load_value(const void* address, uint32_t bytes) {
   return value;
 }
 
-bool check_variable(Thread& thread, const void* address, uint32_t bytes, bool write, const char* what) {
+bool check_variable(Thread& thread, const void* address, uint32_t bytes, bool reads, bool writes,
+                    const char* what) {
   Cluster& cluster = *thread.cluster;
   if ((bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) ||
       reinterpret_cast<uintptr_t>(address) % bytes != 0) {
@@ -64,9 +66,15 @@ bool check_variable(Thread& thread, const void* address, uint32_t bytes, bool wr
         text(what, " of ", bytes, " bytes: the size must be a power of two up to 8, the address aligned"));
     return false;
   }
-  if (cluster.in_windows(reinterpret_cast<uintptr_t>(address))) return true;
   const Actor actor{cluster.clock_of(thread), cluster.access_by(thread, AccessKind::atomic)};
-  const bool inside = cluster.check_global(thread, address, bytes, write, actor, what);
+  const auto check = [&](bool writes) {
+    if (!cluster.in_windows(reinterpret_cast<uintptr_t>(address)))
+      return cluster.check_global(thread, address, bytes, writes, actor, what);
+    const SharedPlace place = cluster.locate_pointer(address);
+    return cluster.touch_peer(thread, *place.cta, what) &&
+           cluster.check_shared(thread, place, bytes, writes, actor, what);
+  };
+  const bool inside = (!reads || check(false)) && (!writes || check(true));
   if (cluster.launch.stopped) cluster.leave(thread);  // before it acts on a wrong value
   return inside;
 }
@@ -131,7 +139,7 @@ uint64_t load_acquire(const void* address, uint32_t bytes, Scope) {
   if (thread == nullptr) return load_value(address, bytes);
   Cluster& cluster = *thread->cluster;
   const FaultSpec* fault = cluster.begin(*thread, Op::load_acquire);
-  if (!check_variable(*thread, address, bytes, false, "a load-acquire")) return 0;
+  if (!check_variable(*thread, address, bytes, true, false, "a load-acquire")) return 0;
   // Reading the same variable again is polling: others go first.
   if (thread->polled == address) cluster.poll(*thread);
   thread->polled = address;
@@ -145,7 +153,7 @@ void store_release(void* address, uint64_t value, uint32_t bytes, Scope) {
   if (thread == nullptr) return;
   Cluster& cluster = *thread->cluster;
   if (skipped(cluster.begin(*thread, Op::store_release))) return;
-  if (!check_variable(*thread, address, bytes, true, "a store-release")) return;
+  if (!check_variable(*thread, address, bytes, false, true, "a store-release")) return;
   thread->polled = nullptr;
   std::memcpy(address, &value, bytes);
   publish(*thread, reinterpret_cast<uintptr_t>(address));
@@ -157,7 +165,8 @@ uint64_t atomic(void* address, uint64_t operand, uint64_t compare, AtomicType ty
   Cluster& cluster = *thread->cluster;
   if (skipped(cluster.begin(*thread, Op::atomic))) return 0;
   const uint32_t bytes = type == AtomicType::u64 ? 8 : 4;
-  if (!check_variable(*thread, address, bytes, true, "an atomic")) return 0;
+  // What an exchange finds may not matter.
+  if (!check_variable(*thread, address, bytes, op != AtomicOp::exchange, true, "an atomic")) return 0;
   // A failing compare-and-swap is how locks poll.
   if (op == AtomicOp::compare_exchange && thread->polled == address) cluster.poll(*thread);
   thread->polled = op == AtomicOp::compare_exchange ? address : nullptr;

@@ -253,6 +253,73 @@ TEST_F(Memory, C85_LastArriverSeesAllPartialSums) {
   }
 }
 
+TEST_F(Memory, AtomicsNeedAnInitialValue) {
+  auto kernel = [](uint32_t* count, AtomicOp op) {
+    return [=] {
+      if (thread_id() == 0)
+        atomic(count != nullptr ? count : shared_as(kData), 1, 0, AtomicType::u32, op, Scope::gpu);
+    };
+  };
+  for (const AtomicOp op : {AtomicOp::add, AtomicOp::max, AtomicOp::compare_exchange}) {
+    auto* count =
+        static_cast<uint32_t*>(machine_.allocate_global(4, {.name = "count", .initialised = false}));
+    const LaunchResult result = run({}, kernel(count, op));
+    ASSERT_EQ(result.reports.size(), 1u);
+    EXPECT_EQ(result.reports[0].kind, ReportKind::uninitialised_read) << result.reports[0].message;
+    EXPECT_EQ(result.reports[0].place, "count");
+    expect_report({ReportKind::uninitialised_read}, {}, kernel(nullptr, op));
+  }
+  expect_clean({}, kernel(nullptr, AtomicOp::exchange));  // what it finds may not matter
+}
+
+TEST_F(Memory, AtomicsOnSharedMemoryAreChecked) {
+  auto kernel = [](bool read_early) {
+    return [=] {
+      const uint32_t zero = 0;
+      if (thread_id() == 0) store_shared(kData, &zero, 4);
+      sync_threads();
+      atomic(shared_as(kData), 1, 0, AtomicType::u32, AtomicOp::add, Scope::cta);
+      if (!read_early) sync_threads();
+      uint32_t sum = 0;
+      load_shared(kData, &sum, 4);
+      EXPECT_TRUE(read_early || sum == 128) << sum;
+    };
+  };
+  expect_clean({}, kernel(false));
+  expect_report({ReportKind::read_before_ready, ReportKind::overwrite_in_use}, {}, kernel(true));
+  expect_report({ReportKind::out_of_bounds}, {}, [] {
+    atomic(shared_as(kSharedBase + 16384), 1, 0, AtomicType::u32, AtomicOp::exchange, Scope::cta);
+  });
+}
+
+TEST_F(Memory, C82_DependentLaunchWaitsBeforeItWrites) {
+  TILEWRIGHT_NEEDS_ACCESSES();
+  auto* sums = static_cast<uint32_t*>(machine_.allocate_global(512, {.name = "sums"}));
+  auto kernel = [=](bool bulk) {
+    return [=] {
+      const uint32_t value = thread_id();
+      store_shared(kData + 4 * thread_id(), &value, 4);
+      fence_proxy_async(ProxyFence::shared_cta);
+      grid_dependency_wait();
+      sync_threads();
+      if (!bulk) {
+        sums[thread_id()] = value;
+      } else if (thread_id() == 0) {
+        bulk_store(sums, kData, 512);
+        bulk_commit();
+        bulk_wait(0, true);
+      }
+    };
+  };
+  for (const bool bulk : {false, true}) {
+    expect_clean({.dependent_launch = true}, kernel(bulk));
+    const Report report = expect_fault({ReportKind::dependency_not_waited}, {.op = Op::grid_dependency_wait},
+                                       {.dependent_launch = true}, kernel(bulk));
+    EXPECT_EQ(report.place, "sums");
+    EXPECT_NE(report.message.find("may still be using it"), std::string::npos) << report.message;
+  }
+}
+
 TEST_F(Memory, C82_DependentLaunchWaitsBeforeItReads) {
   TILEWRIGHT_NEEDS_ACCESSES();
   auto* sizes = static_cast<uint32_t*>(machine_.allocate_global(64, {.name = "sizes", .writable = false}));
