@@ -1,5 +1,6 @@
 // Operations of warps, warpgroups, blocks and clusters: results, ordering, participation.
 #include "tests/emulator/micro.h"
+#include "tilewright/arch/warp.h"
 
 namespace tilewright::emulator {
 namespace {
@@ -45,6 +46,15 @@ TEST_F(Collectives, SyncWarpOrdersItsLanes) {
   expect_clean({}, kernel);
   expect_fault({ReportKind::read_before_ready, ReportKind::overwrite_in_use, ReportKind::uninitialised_read},
                {.op = Op::sync_warp}, {}, kernel);
+}
+
+TEST_F(Collectives, LanesThatDoNotExistDoNotVote) {
+  expect_clean({.threads = 48}, [] {
+    EXPECT_TRUE(arch::all(true));
+    EXPECT_EQ(arch::all(thread_id() != 40), warp_id() == 0);
+    EXPECT_FALSE(arch::any(false));
+    EXPECT_EQ(arch::ballot(true), warp_id() == 0 ? 0xFFFFFFFFu : 0xFFFFu);
+  });
 }
 
 TEST_F(Collectives, LanesAtDifferentOperationsAreReported) {

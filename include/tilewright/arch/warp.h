@@ -93,7 +93,7 @@ TILEWRIGHT_DEVICE bool any(bool predicate, uint32_t mask = full_warp) {
 /// True when every lane in `mask` passed true. PTX `vote.sync.all`. Every lane in `mask`.
 TILEWRIGHT_DEVICE bool all(bool predicate, uint32_t mask = full_warp) {
 #if defined(TILEWRIGHT_EMULATE)
-  return emulator::ballot(mask, predicate) == mask;
+  return emulator::ballot(mask, !predicate) == 0;  // lanes that do not exist do not vote
 #else
   return __all_sync(mask, predicate) != 0;
 #endif
