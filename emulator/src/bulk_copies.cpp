@@ -151,6 +151,7 @@ void bulk_load(uint32_t dst, const void* src, uint32_t bytes, uint32_t bar, uint
   if (!check_bulk(*thread, dst, 0, src, bytes, "a bulk load")) return;
   const SharedPlace place = cluster.locate(*thread, dst), barrier = cluster.locate(*thread, bar);
   if (place.cta == nullptr || barrier.cta == nullptr) return;
+  if (!check_beside(*thread, place, barrier, "a bulk load")) return;
   const uint32_t destinations = destinations_of(*thread, place, multicast_mask);
   const std::optional<Access> access =
       land(*thread, place, barrier, destinations, bytes, "a bulk load", Landing::bulk_copy);

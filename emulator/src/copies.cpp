@@ -47,6 +47,14 @@ uint32_t destinations_of(Thread& thread, SharedPlace place, uint16_t multicast_m
   return multicast_mask & legal;
 }
 
+bool check_beside(Thread& thread, SharedPlace place, SharedPlace barrier, const char* what) {
+  if (place.cta == barrier.cta) return true;
+  thread.cluster->report(ReportKind::invalid_argument, &thread,
+                         text(what, " to CTA ", place.cta->rank, " with an mbarrier of CTA ",
+                              barrier.cta->rank, ": it must be that of the destination"));
+  return false;
+}
+
 std::optional<Access> land(Thread& thread, SharedPlace place, SharedPlace barrier, uint32_t destinations,
                            uint32_t bytes, const char* what, Landing landing) {
   Cluster& cluster = *thread.cluster;

@@ -27,6 +27,8 @@ void deliver(Cluster& cluster, const AsyncOperation& operation, Cta& cta, uint32
 
 /// The destination CTAs of a load by rank mask, after the checks of a multicast mask.
 uint32_t destinations_of(Thread& thread, SharedPlace place, uint16_t multicast_mask);
+/// Whether the mbarrier of a load is in the CTA of its destination; false after a report.
+bool check_beside(Thread& thread, SharedPlace place, SharedPlace barrier, const char* what);
 /// Checks and records the landing of `bytes` at `place` in each destination, and arms the barriers. The event
 /// that completes the copy in the first destination, or nothing after a report that makes the copy
 /// impossible. Bulk operations go through the async proxy, st.async and red.async do not. A reduction reads

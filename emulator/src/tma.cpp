@@ -37,8 +37,8 @@ uint32_t global_bytes(const TensorMapSpec& spec, uint32_t bytes) {
   return spec.type == TmaType::e2m1_padded ? bytes / 2 : bytes;
 }
 
-uint32_t box_bytes(const TensorMapSpec& spec) {
-  uint32_t bytes = bytes_of(spec.type);
+uint64_t box_bytes(const TensorMapSpec& spec) {
+  uint64_t bytes = bytes_of(spec.type);
   for (int d = 0; d < spec.rank; ++d) bytes *= spec.box[static_cast<size_t>(d)];
   return bytes;
 }
@@ -114,6 +114,12 @@ bool read_map(Thread& thread, const TensorMap* map, int rank, const char* what, 
         text(what, " with ", rank, " coordinates through a tensor map of rank ", operation.spec.rank));
     return false;
   }
+  if (const uint64_t bytes = box_bytes(operation.spec); bytes > kMaxDynamicShared) {
+    cluster.report(
+        ReportKind::out_of_bounds, &thread,
+        text(what, " of a box of ", bytes, " bytes; shared memory has at most ", kMaxDynamicShared));
+    return false;
+  }
   return true;
 }
 
@@ -166,7 +172,7 @@ void issue_store(const TensorMap* map, uint32_t src, const int32_t* coords, int 
   if (!check_box_address(*thread, place, operation.spec, what)) return;
   operation.cta = place.cta;
   operation.shared = place.offset;
-  operation.bytes = box_bytes(operation.spec);
+  operation.bytes = static_cast<uint32_t>(box_bytes(operation.spec));
   operation.reduce = reduce;
   operation.reduction = reduction;
   join_bulk_group(*thread, operation);
@@ -258,10 +264,11 @@ void issue_load(uint32_t dst, const TensorMap* map, uint32_t bar, const int32_t*
   constexpr const char* kWhat = "a TMA load";
   const SharedPlace place = cluster.locate(*thread, dst), barrier = cluster.locate(*thread, bar);
   if (place.cta == nullptr || barrier.cta == nullptr) return;
+  if (!pair && !check_beside(*thread, place, barrier, kWhat)) return;
   AsyncOperation& operation = cluster.new_operation(AsyncKind::tensor_load, *thread);
   if (!read_map(*thread, map, rank, kWhat, operation)) return;
   std::copy_n(coords, rank, operation.coords.begin());
-  operation.bytes = box_bytes(operation.spec);
+  operation.bytes = static_cast<uint32_t>(box_bytes(operation.spec));
   operation.cta = place.cta;
   operation.shared = place.offset;
   operation.barrier = barrier.offset;

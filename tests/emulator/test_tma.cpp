@@ -217,6 +217,19 @@ TEST_F(Tma, C64_C79_MulticastDeliversToEveryMemberAndItsBarrier) {
 }
 
 // The peer multicasts here after this CTA has seen its own bytes only.
+TEST_F(Tma, TheBarrierIsThatOfTheDestination) {
+  const TensorMap map = encode(spec(Swizzle::none, 64, 4));
+  for (const bool tensor : {false, true}) {
+    expect_report({ReportKind::invalid_argument}, {.ctas = 2, .cluster = 2}, [&] {
+      init_barriers(kBar, {1}, true);
+      if (thread_id() != 0) return;
+      const std::array<int32_t, 2> coords{};
+      const uint32_t other = map_shared(kBar, cluster_rank() ^ 1);
+      tensor ? tma_load(kBox, &map, other, coords.data(), 2, 0) : bulk_load(kBox, tensor_, 512, other, 0);
+    });
+  }
+}
+
 TEST_F(Tma, ExitBeforeThePeersMulticastIsReported) {
   const TensorMap map = encode(spec(Swizzle::b128, 64, 8));
   auto kernel = [&] {
@@ -366,6 +379,21 @@ TEST_F(Tma, DescriptorsOfStoresStayUntilTheyAreDone) {
   expect_clean({}, kernel(true), [&] { *map = encoded; });
   const Report report = expect_report({ReportKind::overwrite_in_use}, {}, kernel(false));
   EXPECT_EQ(report.place, "map");
+}
+
+TEST_F(Tma, BoxesFitIntoSharedMemory) {
+  TensorMapSpec large = spec(Swizzle::none, 64, 256);
+  large.rank = 4;
+  large.extent = {kColumns, kRows, 1, 1};
+  large.box = {256, 256, 256, 256};  // 2^32 bytes
+  large.type = TmaType::u8;
+  const TensorMap map = encode(large);
+  expect_report({ReportKind::out_of_bounds}, {}, [&] {
+    init_barriers(kBar, {1});
+    if (thread_id() != 0) return;
+    const std::array<int32_t, 4> coords{};
+    tma_load(kBox, &map, kBar, coords.data(), 4, 0);
+  });
 }
 
 TEST_F(Tma, DescriptorsDoNotLieInSharedMemory) {
