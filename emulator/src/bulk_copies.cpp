@@ -47,7 +47,7 @@ void issue_bulk_store(Op op, void* dst, uint32_t src, uint32_t bytes, std::optio
   change(fault, bytes);
   const char* what = arithmetic ? "a bulk reduction" : "a bulk store";
   if (!check_bulk(*thread, src, 0, dst, bytes, what)) return;
-  const SharedPlace place = cluster.locate(*thread, src);
+  const SharedPlace place = cluster.locate(*thread, src, Space::cta, what);
   if (place.cta == nullptr) return;
   AsyncOperation& operation = cluster.new_operation(AsyncKind::bulk_store, *thread);
   join_bulk_group(*thread, operation);

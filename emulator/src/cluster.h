@@ -169,6 +169,9 @@ class Cluster {
   /// The same for an asynchronous operation of the thread, whose completion a barrier of that CTA tells.
   bool reach_peer(const Thread& thread, const Cta& cta, const char* what);
   SharedPlace locate(const Thread& thread, uint32_t address);
+  /// The same for an instruction that takes addresses of `space`: the cta is null after a report, too, when
+  /// it takes those of the own CTA alone and this is a peer's.
+  SharedPlace locate(const Thread& thread, uint32_t address, Space space, const char* what);
   SharedPlace locate_pointer(const void* pointer);
   bool in_windows(uintptr_t address) const {
     return address - window_base_ < size_t{kWindowStride} * ctas.size();
@@ -193,7 +196,8 @@ class Cluster {
   Barrier* barrier_at(SharedPlace place);
   BarrierName barrier_name(SharedPlace place);
   /// The live barrier at an address, after the checks that every use needs; null after a report.
-  Barrier* usable_barrier(Thread& thread, uint32_t address, const char* what, bool asynchronous = false);
+  Barrier* usable_barrier(Thread& thread, uint32_t address, const char* what, bool asynchronous = false,
+                          Space space = Space::cluster);
   Barrier* usable_barrier(Thread& thread, SharedPlace place, const char* what, bool asynchronous);
   void arrive(Thread& thread, Barrier& barrier, uint32_t count, uint32_t clock, Scope scope = Scope::cta);
   void complete_bytes(Barrier& barrier, uint32_t bytes);

@@ -64,7 +64,7 @@ void cp_async(uint32_t dst, const void* src, uint32_t bytes, uint32_t src_bytes)
                    text("cp.async of ", bytes, " bytes from ", src_bytes, "; the size must be 4, 8 or 16"));
     return;
   }
-  const SharedPlace place = cluster.locate(*thread, dst);
+  const SharedPlace place = cluster.locate(*thread, dst, Space::cta, "cp.async");
   if (place.cta == nullptr) return;
   if (place.offset % bytes != 0 || (src_bytes != 0 && reinterpret_cast<uintptr_t>(src) % bytes != 0)) {
     cluster.report_at(ReportKind::misaligned, *thread, place,
@@ -124,7 +124,7 @@ void cp_async_mbarrier_arrive(uint32_t bar, bool no_increment) {
   const FaultSpec* fault = cluster.begin(*thread, Op::cp_async_mbarrier_arrive, bar);
   if (skipped(fault)) return;
   change_barrier(fault, bar);
-  Barrier* barrier = cluster.usable_barrier(*thread, bar, "cp.async.mbarrier.arrive", true);
+  Barrier* barrier = cluster.usable_barrier(*thread, bar, "cp.async.mbarrier.arrive", true, Space::cta);
   if (barrier == nullptr) return;
   if (!no_increment) ++barrier->pending;
   GroupedOperations& copies = thread->copies;

@@ -32,7 +32,7 @@ void move_matrices(Thread& thread, uint32_t count, bool transpose, bool store) {
     }
     for (uint32_t row = 0; row < kSide; ++row) {
       Thread& lane = lane_at(thread, j * kSide + row);
-      const SharedPlace place = cluster.locate(lane, lane.exchange.address);
+      const SharedPlace place = cluster.locate(lane, lane.exchange.address, Space::cta, what);
       if (place.cta == nullptr) return;
       if (place.offset % kRowBytes != 0) {
         cluster.report_at(ReportKind::misaligned, lane, place,

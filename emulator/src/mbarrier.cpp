@@ -34,8 +34,9 @@ std::string Cluster::describe_unknown_barrier(SharedPlace place) {
               where, ')');
 }
 
-Barrier* Cluster::usable_barrier(Thread& thread, uint32_t address, const char* what, bool asynchronous) {
-  const SharedPlace place = locate(thread, address);
+Barrier* Cluster::usable_barrier(Thread& thread, uint32_t address, const char* what, bool asynchronous,
+                                 Space space) {
+  const SharedPlace place = locate(thread, address, space, what);
   return place.cta == nullptr ? nullptr : usable_barrier(thread, place, what, asynchronous);
 }
 
@@ -332,7 +333,7 @@ void mbarrier_invalidate(uint32_t bar) {
   barrier->live = false;
 }
 
-void mbarrier_arrive(uint32_t bar, uint32_t count, Scope scope) {
+void mbarrier_arrive(uint32_t bar, uint32_t count, Scope scope, Space space) {
   Thread* thread = current_thread;
   if (thread == nullptr) return;
   Cluster& cluster = *thread->cluster;
@@ -344,7 +345,7 @@ void mbarrier_arrive(uint32_t bar, uint32_t count, Scope scope) {
                    text("mbarrier arrive with a count of ", count, "; the legal range is 1..", kMaxCount));
     return;
   }
-  Barrier* barrier = cluster.usable_barrier(*thread, bar, "mbarrier arrive");
+  Barrier* barrier = cluster.usable_barrier(*thread, bar, "mbarrier arrive", false, space);
   if (barrier == nullptr) return;
   cluster.arrive(*thread, *barrier, count, thread->agent, scope);
   cluster.tick(*thread);
@@ -357,7 +358,7 @@ void mbarrier_arrive_drop(uint32_t bar) {
   const FaultSpec* fault = cluster.begin(*thread, Op::mbarrier_arrive_drop, bar);
   if (skipped(fault)) return;
   change_barrier(fault, bar);
-  Barrier* barrier = cluster.usable_barrier(*thread, bar, "mbarrier arrive_drop");
+  Barrier* barrier = cluster.usable_barrier(*thread, bar, "mbarrier arrive_drop", false, Space::cta);
   if (barrier == nullptr) return;
   if (barrier->count > 0) --barrier->count;
   cluster.arrive(*thread, *barrier, 1, thread->agent);
@@ -371,7 +372,7 @@ void mbarrier_expect_tx(uint32_t bar, uint32_t bytes) {
   const FaultSpec* fault = cluster.begin(*thread, Op::mbarrier_expect_tx, bar);
   if (skipped(fault)) return;
   change(fault, bar, bytes);
-  Barrier* barrier = cluster.usable_barrier(*thread, bar, "mbarrier expect_tx");
+  Barrier* barrier = cluster.usable_barrier(*thread, bar, "mbarrier expect_tx", false, Space::cta);
   if (barrier != nullptr) cluster.expect_bytes(*thread, *barrier, bytes);
 }
 
@@ -386,14 +387,14 @@ void mbarrier_complete_tx(uint32_t bar, uint32_t bytes) {
   if (barrier != nullptr) cluster.complete_bytes(*barrier, bytes);
 }
 
-void mbarrier_arrive_expect_tx(uint32_t bar, uint32_t bytes, Scope scope) {
+void mbarrier_arrive_expect_tx(uint32_t bar, uint32_t bytes, Scope scope, Space space) {
   Thread* thread = current_thread;
   if (thread == nullptr) return;
   Cluster& cluster = *thread->cluster;
   const FaultSpec* fault = cluster.begin(*thread, Op::mbarrier_arrive_expect_tx, bar);
   if (skipped(fault)) return;
   change(fault, bar, bytes);
-  Barrier* barrier = cluster.usable_barrier(*thread, bar, "mbarrier arrive.expect_tx");
+  Barrier* barrier = cluster.usable_barrier(*thread, bar, "mbarrier arrive.expect_tx", false, space);
   if (barrier == nullptr) return;
   cluster.expect_bytes(*thread, *barrier, bytes);
   cluster.arrive(*thread, *barrier, 1, thread->agent, scope);

@@ -22,6 +22,15 @@ SharedPlace Cluster::locate(const Thread& thread, uint32_t address) {
   return {};
 }
 
+SharedPlace Cluster::locate(const Thread& thread, uint32_t address, Space space, const char* what) {
+  const SharedPlace place = locate(thread, address);
+  if (space == Space::cluster || place.cta == nullptr || place.cta == thread.cta) return place;
+  report_at(ReportKind::out_of_bounds, thread, place,
+            text(what, " takes addresses of the own CTA (shared::cta), but ", Hex{address},
+                 " belongs to CTA ", place.cta->rank, " of the cluster"));
+  return {};
+}
+
 SharedPlace Cluster::locate_pointer(const void* pointer) {
   const uintptr_t distance = reinterpret_cast<uintptr_t>(pointer) - window_base_;
   return {&ctas[distance / kWindowStride], static_cast<uint32_t>(distance % kWindowStride)};
@@ -143,14 +152,14 @@ void name_shared(uint32_t address, uint32_t bytes, const char* name, int stage) 
   }
 }
 
-void load_shared(uint32_t address, void* out, uint32_t bytes) {
+void load_shared(uint32_t address, void* out, uint32_t bytes, Space space) {
   Thread* thread = current_thread;
   if (thread == nullptr) return;
   Cluster& cluster = *thread->cluster;
   const FaultSpec* fault = cluster.begin(*thread, Op::load_shared, address);
   if (skipped(fault)) return;
   change(fault, address);
-  const SharedPlace place = cluster.locate(*thread, address);
+  const SharedPlace place = cluster.locate(*thread, address, space, "a load");
   if (place.cta == nullptr) return;
   if (place.offset % bytes != 0) {
     cluster.report_at(ReportKind::misaligned, *thread, place,
@@ -164,14 +173,14 @@ void load_shared(uint32_t address, void* out, uint32_t bytes) {
   std::memcpy(out, place.cta->window + place.offset, bytes);
 }
 
-void store_shared(uint32_t address, const void* value, uint32_t bytes) {
+void store_shared(uint32_t address, const void* value, uint32_t bytes, Space space) {
   Thread* thread = current_thread;
   if (thread == nullptr) return;
   Cluster& cluster = *thread->cluster;
   const FaultSpec* fault = cluster.begin(*thread, Op::store_shared, address);
   if (skipped(fault)) return;
   change(fault, address);
-  const SharedPlace place = cluster.locate(*thread, address);
+  const SharedPlace place = cluster.locate(*thread, address, space, "a store");
   if (place.cta == nullptr) return;
   if (place.offset % bytes != 0) {
     cluster.report_at(ReportKind::misaligned, *thread, place,

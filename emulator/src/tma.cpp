@@ -158,7 +158,7 @@ void issue_store(const TensorMap* map, uint32_t src, const int32_t* coords, int 
   const bool reduce = op == Op::tma_reduce;
   const char* what = reduce ? "a TMA reduction" : "a TMA store";
   AsyncOperation& operation = cluster.new_operation(AsyncKind::tensor_store, *thread);
-  const SharedPlace place = cluster.locate(*thread, src);
+  const SharedPlace place = cluster.locate(*thread, src, Space::cta, what);
   if (place.cta == nullptr || !read_map(*thread, map, rank, what, operation)) return;
   std::copy_n(coords, rank, operation.coords.begin());
   if (std::any_of(coords, coords + rank, [](int32_t c) { return c < 0; })) {

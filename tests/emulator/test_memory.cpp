@@ -1,8 +1,14 @@
 // Shared and global memory as ordinary code and one-dimensional copies use it: bounds, initialisation, races,
 // proxies.
+#include <array>
 #include <cstring>
 
 #include "tests/emulator/micro.h"
+#include "tilewright/arch/cp_async.h"
+#include "tilewright/arch/matrix.h"
+#include "tilewright/arch/mbarrier.h"
+#include "tilewright/arch/shared.h"
+#include "tilewright/arch/tma.h"
 
 namespace tilewright::emulator {
 namespace {
@@ -582,6 +588,62 @@ TEST_F(Memory, DistributedSharedMemory) {
   expect_fault({ReportKind::read_before_ready, ReportKind::uninitialised_read}, {.op = Op::sync_warp}, grid,
                kernel);
   expect_fault({ReportKind::deadlock}, {.op = Op::store_async, .thread = 3}, grid, kernel);
+}
+
+// Instructions of the state space shared::cta at a peer's address: undefined on a GPU.
+TEST_F(Memory, InstructionsOfTheOwnCtaDoNotReachAPeer) {
+  auto* out = static_cast<uint32_t*>(machine_.allocate_global(512, {.name = "out"}));
+  auto kernel = [](const auto& access, bool remote) {
+    return [=] {
+      const std::array<uint32_t, 4> zero{};
+      arch::store_shared(kData + 16 * thread_id(), zero);
+      fence_proxy_async(ProxyFence::shared_cluster);
+      init_barriers(kData + 8192, {256}, true);
+      const uint32_t rank = remote ? cluster_rank() ^ 1 : cluster_rank();
+      // Of the own CTA there are addresses without a rank, too.
+      access(remote ? map_shared(kData, rank) : kData);
+      cluster_arrive(false);
+      cluster_wait();
+    };
+  };
+  const Grid grid{.ctas = 2, .cluster = 2};
+  const auto expect_own = [&](const auto& access) {
+    expect_clean(grid, kernel(access, false));
+    const Report report = expect_report({ReportKind::out_of_bounds}, grid, kernel(access, true));
+    EXPECT_NE(report.message.find("takes addresses of the own CTA (shared::cta)"), std::string::npos)
+        << report.message;
+  };
+  expect_own([](uint32_t data) { arch::load_shared<uint32_t>(data + 4 * thread_id()); });
+  expect_own([](uint32_t data) { arch::store_shared(data + 4 * thread_id(), 1u); });
+  expect_own([](uint32_t data) { arch::mbarrier_arrive(data + 8192, 2); });
+  expect_own([](uint32_t data) {
+    arch::mbarrier_arrive(data + 8192);
+    arch::mbarrier_arrive(data + 8192);
+  });
+  expect_own([](uint32_t data) {
+    arch::mbarrier_arrive(data + 8192, 1);
+    arch::mbarrier_arrive_expect_tx(data + 8192, 0);
+  });
+  expect_own([](uint32_t data) {
+    uint32_t row[1];
+    arch::ldmatrix_x1(data + 16 * lane_id(), row);
+  });
+  expect_own([=](uint32_t data) {
+    if (thread_id() != 0 || cluster_rank() != 0) return;
+    arch::bulk_store(out, data, 512);
+    arch::tma_commit();
+    arch::tma_wait_read<0>();
+  });
+  expect_own([=](uint32_t data) {
+    arch::cp_async_16(data + 16 * thread_id(), out);
+    arch::cp_async_commit();
+    arch::cp_async_wait<0>();
+  });
+  // Those of the cluster do.
+  expect_clean(
+      grid, kernel([](uint32_t data) { arch::load_shared_cluster<uint32_t>(data + 4 * thread_id()); }, true));
+  expect_clean(grid,
+               kernel([](uint32_t data) { arch::store_shared_cluster(data + 4 * thread_id(), 1u); }, true));
 }
 
 TEST_F(Memory, AddressesOfRanksThatDoNotExistAreReported) {

@@ -40,7 +40,7 @@ TILEWRIGHT_DEVICE void mbarrier_invalidate(uint32_t bar) {
 /// accesses before what the waiters do.
 TILEWRIGHT_DEVICE void mbarrier_arrive(uint32_t bar) {
 #if defined(TILEWRIGHT_EMULATE)
-  emulator::mbarrier_arrive(bar, 1);
+  emulator::mbarrier_arrive(bar, 1, emulator::Scope::cta, emulator::Space::cta);
 #else
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(bar) : "memory");
 #endif
@@ -49,7 +49,7 @@ TILEWRIGHT_DEVICE void mbarrier_arrive(uint32_t bar) {
 /// `count` arrivals at once. As mbarrier_arrive.
 TILEWRIGHT_DEVICE void mbarrier_arrive(uint32_t bar, uint32_t count) {
 #if defined(TILEWRIGHT_EMULATE)
-  emulator::mbarrier_arrive(bar, count);
+  emulator::mbarrier_arrive(bar, count, emulator::Scope::cta, emulator::Space::cta);
 #else
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(count) : "memory");
 #endif
@@ -101,7 +101,7 @@ TILEWRIGHT_DEVICE void mbarrier_expect_tx(uint32_t bar, uint32_t bytes) {
 /// mbarrier_expect_tx, then one arrival. PTX `mbarrier.arrive.expect_tx` (release.cta).
 TILEWRIGHT_DEVICE void mbarrier_arrive_expect_tx(uint32_t bar, uint32_t bytes) {
 #if defined(TILEWRIGHT_EMULATE)
-  emulator::mbarrier_arrive_expect_tx(bar, bytes);
+  emulator::mbarrier_arrive_expect_tx(bar, bytes, emulator::Scope::cta, emulator::Space::cta);
 #else
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
 #endif

@@ -67,24 +67,28 @@ template <class T>
 inline T load_shared(uint32_t address) {
   detail::check_shared_value<T>();
   T value;
-  emulator::load_shared(address, &value, sizeof(T));
+  emulator::load_shared(address, &value, sizeof(T), emulator::Space::cta);
   return value;
 }
 /// Stores a T of 1, 2, 4, 8 or 16 bytes, aligned to its size, to this block's window. PTX `st.shared::cta`.
 template <class T>
 inline void store_shared(uint32_t address, const T& value) {
   detail::check_shared_value<T>();
-  emulator::store_shared(address, &value, sizeof(T));
+  emulator::store_shared(address, &value, sizeof(T), emulator::Space::cta);
 }
 /// As load_shared, from a block of the cluster; `address` from map_shared. PTX `ld.shared::cluster`.
 template <class T>
 inline T load_shared_cluster(uint32_t address) {
-  return load_shared<T>(address);
+  detail::check_shared_value<T>();
+  T value;
+  emulator::load_shared(address, &value, sizeof(T));
+  return value;
 }
 /// As store_shared, to a block of the cluster; `address` from map_shared. PTX `st.shared::cluster`.
 template <class T>
 inline void store_shared_cluster(uint32_t address, const T& value) {
-  store_shared(address, value);
+  detail::check_shared_value<T>();
+  emulator::store_shared(address, &value, sizeof(T));
 }
 /// Stores a T of 4, 8 or 16 bytes to a block of the cluster and signals sizeof(T) bytes on the mbarrier `bar`
 /// of that same block; both addresses from map_shared. PTX `st.async`. Visible to who waits on

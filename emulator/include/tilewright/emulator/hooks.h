@@ -56,12 +56,14 @@ void name_shared(uint32_t address, uint32_t bytes, const char* name, int stage);
 void misuse(const char* rule, const char* sentence);
 
 // ---- shared memory
+/// The state space that an instruction names: addresses of the own CTA alone, or of any of the cluster.
+enum class Space { cta, cluster };
 std::byte* dynamic_shared_memory();
 uint32_t shared_address(const void* pointer);
 void* shared_pointer(uint32_t address);
 uint32_t map_shared(uint32_t address, uint32_t rank);
-void load_shared(uint32_t address, void* out, uint32_t bytes);           // also shared::cluster
-void store_shared(uint32_t address, const void* value, uint32_t bytes);  // also shared::cluster
+void load_shared(uint32_t address, void* out, uint32_t bytes, Space space = Space::cluster);
+void store_shared(uint32_t address, const void* value, uint32_t bytes, Space space = Space::cluster);
 void store_async(uint32_t address, const void* value, uint32_t bytes, uint32_t bar);
 
 // ---- warp
@@ -82,11 +84,12 @@ enum class Scope { cta, cluster, gpu, system };
 // ---- mbarrier. Arrivals release and waits acquire at `scope`.
 void mbarrier_init(uint32_t bar, uint32_t count);
 void mbarrier_invalidate(uint32_t bar);
-void mbarrier_arrive(uint32_t bar, uint32_t count, Scope scope = Scope::cta);
+void mbarrier_arrive(uint32_t bar, uint32_t count, Scope scope = Scope::cta, Space space = Space::cluster);
 void mbarrier_arrive_drop(uint32_t bar);
 void mbarrier_expect_tx(uint32_t bar, uint32_t bytes);
 void mbarrier_complete_tx(uint32_t bar, uint32_t bytes);
-void mbarrier_arrive_expect_tx(uint32_t bar, uint32_t bytes, Scope scope = Scope::cta);
+void mbarrier_arrive_expect_tx(uint32_t bar, uint32_t bytes, Scope scope = Scope::cta,
+                               Space space = Space::cluster);
 bool mbarrier_test_wait_parity(uint32_t bar, uint32_t parity, Scope scope = Scope::cta);
 void mbarrier_wait_parity(uint32_t bar, uint32_t parity, Scope scope = Scope::cta);
 
