@@ -54,6 +54,7 @@ struct NamedBarrier {
   uint32_t arrived = 0;
   uint32_t clock = 0;
   bool has_clock = false;
+  uint32_t agent = 0, phase = 0;  // completed phases: its agent's epoch
   std::vector<Thread*> waiters;
   std::vector<uint32_t> lanes_arrived;  // per warp of the CTA
   const Thread* first = nullptr;        // of this phase, and where it came from

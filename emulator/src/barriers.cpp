@@ -50,6 +50,7 @@ void finish_named(Thread& thread, uint32_t id) {
   Cluster& cluster = *thread.cluster;
   NamedBarrier& barrier = thread.cta->named[id];
   check_whole_warps(thread, id, barrier);
+  cluster.clocks[barrier.clock][barrier.agent] = ++barrier.phase;
   for (Thread* waiter : barrier.waiters) {
     cluster.acquire(*waiter, barrier.clock);
     cluster.wake(*waiter);
@@ -59,6 +60,17 @@ void finish_named(Thread& thread, uint32_t id) {
   barrier.threads = barrier.arrived = 0;
 }
 
+// An arrival for a phase that might have come before the one in front was complete would have counted for
+// that.
+void check_order_of_phases(Thread& thread, uint32_t id, const NamedBarrier& barrier) {
+  Cluster& cluster = *thread.cluster;
+  if (cluster.clock_of(thread)[barrier.agent] >= barrier.phase) return;
+  cluster.report(ReportKind::named_barrier, &thread,
+                 text("arrives at named barrier ", id, " after ", plural(barrier.phase, "phase"),
+                      " of it, the last of which nothing orders before: the arrival might have counted for "
+                      "that one"));
+}
+
 // Counts the thread's arrival; true when it completed the barrier.
 bool arrive_named(Thread& thread, uint32_t id, uint32_t threads) {
   Cluster& cluster = *thread.cluster;
@@ -66,8 +78,10 @@ bool arrive_named(Thread& thread, uint32_t id, uint32_t threads) {
   if (!barrier.has_clock) {
     barrier.clock = cluster.clocks.new_clock();
     barrier.has_clock = true;
+    barrier.agent = cluster.new_agent(thread.agent);
     barrier.lanes_arrived.resize((cluster.launch.threads_per_cta + kWarpLanes - 1) / kWarpLanes);
   }
+  check_order_of_phases(thread, id, barrier);
   uint32_t& lanes = barrier.lanes_arrived[thread.index / kWarpLanes];
   if ((lanes >> thread.lane & 1) != 0) {
     cluster.report(ReportKind::named_barrier, &thread,

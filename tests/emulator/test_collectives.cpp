@@ -149,6 +149,36 @@ TEST_F(Collectives, C86_NamedBarriersHaveIdsBelow16AndWholeWarps) {
   expect_report({ReportKind::named_barrier}, {}, [] { named_barrier_sync(1, warp_id() == 0 ? 64 : 128); });
 }
 
+// Two groups of threads that each take a barrier for their own: whose arrivals complete a phase is chance.
+TEST_F(Collectives, NamedBarriersAreNotSharedByGroupsThatNothingOrders) {
+  auto kernel = [](bool ordered) {
+    return [=] {
+      const bool first = thread_id() < 128;
+      if (first) named_barrier_sync(1, 128);
+      if (ordered) sync_threads();
+      if (!first) named_barrier_sync(1, 128);
+    };
+  };
+  expect_clean({.threads = 256}, kernel(true));
+  expect_report({ReportKind::named_barrier, ReportKind::non_uniform}, {.threads = 256}, kernel(false));
+  // Signals back and forth through two barriers: each arrival is ordered after the phase before.
+  auto exchange = [](bool answers) {
+    return [=] {
+      for (int i = 0; i < 4; ++i) {
+        if (thread_id() < 128) {
+          if (i != 0 && answers) named_barrier_sync(2, 256);
+          named_barrier_arrive(1, 256);
+        } else {
+          named_barrier_sync(1, 256);
+          if (i != 3 && answers) named_barrier_arrive(2, 256);
+        }
+      }
+    };
+  };
+  expect_clean({.threads = 256}, exchange(true));
+  expect_report({ReportKind::named_barrier}, {.threads = 256}, exchange(false));
+}
+
 TEST_F(Collectives, NamedBarrierOrdersOneRoleOrASignal) {
   auto kernel = [] {
     if (warp_id() < 2) {
