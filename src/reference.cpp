@@ -210,17 +210,22 @@ struct Expectation {
   bool any = false;  // intermediate overflow is possible
 };
 
-/// The sum of an element's products.
-double sum_at(const ReferenceGemm& g, int64_t batch, int64_t row, int64_t column) {
-  double sum = 0;
+/// The sum of an element's products, and that of their magnitudes.
+struct Sums {
+  double value = 0, magnitude = 0;
+};
+
+Sums sums_at(const ReferenceGemm& g, int64_t batch, int64_t row, int64_t column) {
+  Sums sums;
   for (int64_t k = 0; k < g.k; ++k) {
     double a = load_element(g.a.data, g.a.type, g.a.index(batch, row, k));
     double b = load_element(g.b.data, g.b.type, g.b.index(batch, k, column));
     if (g.a_scales.data != nullptr) a *= g.a_scales.at(batch, row, k);
     if (g.b_scales.data != nullptr) b *= g.b_scales.at(batch, column, k);
-    sum += a * b;
+    sums.value += a * b;
+    sums.magnitude += std::fabs(a * b);
   }
-  return sum;
+  return sums;
 }
 
 /// added: the magnitudes of beta * C and of the bias.
@@ -358,15 +363,18 @@ Expectation expect_at(const ReferenceGemm& g, const ComparisonRules& rules, cons
   if (g.beta != 0)
     added += std::fabs(g.beta * load_element(g.c.data, g.c.type, g.c.index(batch, row, column)));
   Expectation e = expect(g, rules, d_reference[at], abs_sum[at], added);
-  // Infinity times a sum that may be zero or have the other sign: NaN, or either infinity.
-  if (std::isinf(g.alpha) && has_product(g)) {
+  const bool infinite = std::isinf(g.alpha) && has_product(g);
+  if (!infinite && !std::isinf(g.scale_d)) return e;
+  // Infinity times what may be zero or have the other sign: NaN, or either infinity. Zeros alone make a NaN.
+  const Sums sums = has_product(g) ? sums_at(g, batch, row, column) : Sums{};
+  if (infinite && sums.magnitude != 0) {
     const AccumulationBound& bound = rules.accumulation;
-    e.any |= std::fabs(sum_at(g, batch, row, column)) <= bound.relative * abs_sum[at] + bound.absolute;
+    e.any |= std::fabs(sums.value) <= bound.relative * abs_sum[at] + bound.absolute;
   }
-  if (std::isinf(g.scale_d)) {
+  if (std::isinf(g.scale_d) && (sums.magnitude != 0 || added != 0)) {
     ReferenceGemm before = g;
     before.scale_d = 1;
-    double value = has_product(g) ? g.alpha * sum_at(g, batch, row, column) : 0.0;
+    double value = has_product(g) ? g.alpha * sums.value : 0.0;
     if (g.beta != 0) value += g.beta * load_element(g.c.data, g.c.type, g.c.index(batch, row, column));
     value = activate(g.epilogue.activation, value + g.epilogue.bias_at(batch, row, column));
     const Expectation scaled = expect(before, rules, value, abs_sum[at], added);

@@ -526,6 +526,21 @@ TEST(Compare, an_infinite_scale_of_d_asks_for_an_infinity_only_where_its_value_h
   }
 }
 
+TEST(Compare, infinity_times_nothing_but_zeros_is_a_nan) {
+  const float zero = 0;
+  for (const auto& [alpha, scale_d] : {std::pair{kInf, 1.0}, {1.0, kInf}}) {
+    const ReferenceGemm g{1, 1, 1, 1, {&zero, DType::tf32}, {&zero, DType::tf32}, {}, alpha, 0, scale_d};
+    const Reference r(g);
+    EXPECT_GT(r.s[0], 0);
+    for (const double found : {kNan, kInf, 1.0}) {
+      const auto got = static_cast<float>(found);
+      const Comparison c =
+          compare(g, r.d.data(), r.s.data(), {&got, DType::f32}, {wgmma_f32_bound(DType::tf32, 1, 0)});
+      EXPECT_EQ(c.passed(), std::isnan(found)) << alpha << ' ' << found;
+    }
+  }
+}
+
 TEST(Compare, nan_and_infinity_keep_their_class) {
   EXPECT_TRUE(accepted(kNan, f16::from_bits(0xFE01), true));
   EXPECT_FALSE(accepted(kNan, f16(0.0f), true));
