@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "operands.h"
 #include "progress.h"
 #include "src/block_scale_reference.h"
 #include "src/gemm_problem.h"
@@ -18,11 +19,17 @@ Status check_size(const Problem& p) {
     return static_cast<__int128>(rows) * columns * p.l;
   };
   const __int128 total = bytes(p.m, p.k) + bytes(p.n, p.k) + 8 * bytes(p.m, p.n);
-  if (p.m >= 0 && p.n >= 0 && p.k >= 0 && p.l >= 0 && total <= kLargest) return {};
-  return Error{ErrorCode::out_of_range, "host.memory",
-               "operands of " + std::to_string(p.m) + " x " + std::to_string(p.n) + " x " +
-                   std::to_string(p.k) + ", " + std::to_string(p.l) +
-                   " batches, are too large for this program"};
+  if (p.m < 0 || p.n < 0 || p.k < 0 || p.l < 0 || total > kLargest)
+    return Error{ErrorCode::out_of_range, "host.memory",
+                 "operands of " + std::to_string(p.m) + " x " + std::to_string(p.n) + " x " +
+                     std::to_string(p.k) + ", " + std::to_string(p.l) +
+                     " batches, are too large for this program"};
+  const auto matrix = [&](int64_t rows, int64_t columns, DType type) {
+    return static_cast<double>(bytes(rows, columns)) * bits_of(type) / 8;
+  };
+  return check_memory(matrix(p.m, p.k, p.a.type) + matrix(p.n, p.k, p.b.type) + matrix(p.m, p.n, p.d.type) +
+                          (p.beta != 0 ? matrix(p.m, p.n, p.c.type) : 0),
+                      0);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -121,14 +122,15 @@ struct Files {
 Status multiply_scale(const std::string& path, const char* option, float of_file, float& scale) {
   using Float = std::numeric_limits<float>;
   const double product = double{scale} * of_file, magnitude = std::abs(product);
-  const bool fits = magnitude >= Float::min() && magnitude <= Float::max();
-  if (!fits && scale != 0 && std::isfinite(scale)) {
+  const bool normal = magnitude >= Float::min() && magnitude <= Float::max(),
+             exact = std::isnan(product) || static_cast<float>(product) == product;
+  if (!normal && !exact) {
     // Off the edge, so that what is printed is legal.
     const double nearest = magnitude > 1 ? 0.999 * Float::max() : 1.001 * Float::min();
     return Error{
         ErrorCode::io, "file.scale",
-        fmt::format("{}: its elements have the scale {}, and {} times that is {:.3g}, which FP32 does "
-                    "not hold; nearest legal: {} {:.6g}",
+        fmt::format("{}: its elements have the scale {}, and {} times that is {:.3g}, no normal number of "
+                    "FP32; nearest legal: {} {:.6g}",
                     path, of_file, scale, product, option, std::copysign(nearest / of_file, product))};
   }
   scale = static_cast<float>(product);
@@ -171,15 +173,20 @@ Expected<int64_t> bytes_of_operand(const char* name, int64_t batches, int64_t ro
   return static_cast<int64_t>(bytes);
 }
 
-/// Bytes that programs may still have. Nothing where the system does not say.
+/// Bytes that programs may still have: what the system has free, and no more than its limit for a container.
+/// Nothing where it does not say.
 std::optional<double> free_memory() {
   std::ifstream file("/proc/meminfo");
-  std::optional<double> sum;
+  std::optional<double> available;
   std::string word;
-  for (double kilobytes = 0; file >> word;)
+  double kilobytes = 0, swap = 0, limit = 0;
+  while (file >> word)
     if ((word == "MemAvailable:" || word == "SwapFree:") && file >> kilobytes)
-      sum = sum.value_or(0) + 1024 * kilobytes;
-  return sum;
+      (word == "SwapFree:" ? swap : available.emplace()) = 1024 * kilobytes;
+  for (const char* limits : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"})
+    if (std::ifstream(limits) >> limit) available = std::min(available.value_or(limit), limit);
+  if (available) *available += swap;
+  return available;
 }
 
 MatrixView view(const std::vector<uint8_t>& bytes, const Operand& operand, int64_t rows, int64_t columns) {
@@ -248,6 +255,16 @@ Expected<Operands> read_operands(const Problem& problem, bool extents_given,
   return out;
 }
 
+Status check_memory(double run, double judged) {
+  const std::optional<double> free = free_memory();
+  if (!free || std::max(run, judged) <= *free) return {};
+  const std::string check = judged > 0 ? fmt::format(", its check {:.3g} GB", judged / 1e9) : "";
+  return Error{
+      ErrorCode::out_of_range, "host.memory",
+      fmt::format("the run needs {:.3g} GB of memory{}, but {:.3g} GB are free; nearest legal: {}", run / 1e9,
+                  check, *free / 1e9, run <= *free ? "--skip_ref_check" : "smaller extents")};
+}
+
 Status check_memory(const Operands& operands, bool emulated, bool checked) {
   const Problem& p = operands.problem;
   const auto bytes = [&](int64_t rows, int64_t columns, double of_element) {
@@ -260,17 +277,9 @@ Status check_memory(const Operands& operands, bool emulated, bool checked) {
                                    (p.epilogue.aux ? size(p.epilogue.aux->type) : 0)),
                read = static_cast<double>(operands.a.size() + operands.b.size()),
                run = (emulated ? 2 : 1) * (a + b + outputs) - read,
-               // The reference and the sums of magnitudes, in FP64.
-      judged = bytes(p.m, p.n, 16 * parts_of(p.d.type));
-  const std::optional<double> free = free_memory();
-  const double needed = run + (checked ? judged : 0);
-  if (!free || needed <= *free) return {};
-  return Error{
-      ErrorCode::out_of_range, "host.memory",
-      fmt::format(
-          "the run needs {:.3g} GB of memory and its check {:.3g} GB, but {:.3g} GB are free; {}", run / 1e9,
-          (checked ? judged : 0) / 1e9, *free / 1e9,
-          checked && run <= *free ? "nearest legal: --skip_ref_check" : "nearest legal: smaller extents")};
+               // The reference and the sums of magnitudes, in FP64; the emulated machine is gone by then.
+      judged = checked ? a + b + outputs - read + bytes(p.m, p.n, 16 * parts_of(p.d.type)) : 0;
+  return check_memory(run, judged);
 }
 
 Status fill_operands(Operands& out, const OperandSource& source) {

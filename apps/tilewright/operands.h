@@ -39,8 +39,11 @@ struct Operands {
 /// `default_mnk`. Errors: a file (unreadable, wrong rank, shape or type, extents that do not agree).
 Expected<Operands> read_operands(const Problem& problem, bool extents_given,
                                  const std::array<int64_t, 3>& default_mnk, const OperandSource& source);
-/// Whether this machine has the memory for a run, and (`checked`) for what judges it: without, the system
-/// would end the program at some page of it. `emulated`: the operands are there twice. Error: it has not.
+/// Whether this machine has the bytes of memory for a run, and those for what judges it afterwards (0:
+/// nothing does): without, the system would end the program at some page of them. Error: it has not.
+Status check_memory(double run, double judged);
+/// The same of what is still to be made of these. `emulated`: the operands are there twice. `checked`: they
+/// are judged.
 Status check_memory(const Operands& operands, bool emulated, bool checked);
 /// The matrices that no file gave; D, aux and amax are poisoned (NaN). Errors: too large for this machine.
 Status fill_operands(Operands& operands, const OperandSource& source);

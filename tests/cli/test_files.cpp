@@ -141,6 +141,10 @@ TEST(Files, scales_that_leave_fp32_are_refused) {
   expect_refused(with("b_file " + small, "--scale_b -1e-10"), "file.scale", "nearest legal: --scale_b -5.27");
   EXPECT_EQ(with("b_file " + small, "--scale_b 0").exit_code, 0);
   EXPECT_EQ(with("b_file " + small, "--scale_b inf").exit_code, 0);
+  // Of elements as they are in the file, whatever it is.
+  const std::string ones = folder.file("ones.npy");
+  write_ones(ones, {16, 32});
+  EXPECT_EQ(gemm("--dtype tf32 --mnk 16,16,32 --scale_a 1e-40 --a_file " + ones).exit_code, 0);
 }
 
 TEST(Files, elements_that_no_scale_brings_into_range_are_refused) {
