@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -25,11 +26,11 @@ const CLI::Validator& factor_check() {
   using Float = std::numeric_limits<float>;
   static const CLI::Validator check(
       [](const std::string& text) {
-        const auto value = static_cast<float>(std::strtod(text.c_str(), nullptr));
-        const auto digits = [&](const char* which) {
-          return text.substr(0, text.find_first_of("eEpP")).find_first_of(which) != std::string::npos;
-        };
-        const bool huge = std::isinf(value) && digits("0123456789"), tiny = value == 0 && digits("123456789");
+        errno = 0;
+        const double wide = std::strtod(text.c_str(), nullptr);
+        const auto value = static_cast<float>(wide);
+        const bool huge = std::isinf(value) && (std::isfinite(wide) || errno == ERANGE),
+                   tiny = value == 0 && (wide != 0 || errno == ERANGE);
         if (!huge && !tiny) return std::string();
         return fmt::format("{} is no number of FP32; nearest legal: {}", text,
                            std::copysign(huge ? Float::max() : Float::denorm_min(), value));
@@ -74,18 +75,16 @@ Expected<DType> parse_operand_type(const std::string& word) {
 
 }  // namespace
 
-const CLI::Validator& count_check() {
-  static const CLI::Validator check(
-      [](const std::string& text) {
-        if (text.starts_with('-')) return fmt::format("{} is negative; the least is 0", text);
-        uint64_t value = 0;
-        if (std::from_chars(text.data(), text.data() + text.size(), value).ec ==
-            std::errc::result_out_of_range)
-          return fmt::format("{} is too large; the most is {}", text, std::numeric_limits<uint64_t>::max());
-        return std::string();
-      },
-      "NUMBER >= 0");
-  return check;
+CLI::Validator count_check(uint64_t most) {
+  return {[most](const std::string& text) {
+            if (text.substr(std::min(text.size(), text.find_first_not_of(' '))).starts_with('-'))
+              return fmt::format("{} is negative; the least is 0", text);
+            errno = 0;
+            if (std::strtoull(text.c_str(), nullptr, 0) > most || errno == ERANGE)
+              return fmt::format("{} is too large; the most is {}", text, most);
+            return std::string();
+          },
+          "NUMBER >= 0"};
 }
 
 Status check_words(const CLI::App& command) {

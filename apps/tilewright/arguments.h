@@ -14,8 +14,8 @@
 
 namespace tilewright::cli {
 
-/// 0, 1, 2, ...: refuses a negative number, and one of more than 64 bits, in a sentence.
-const CLI::Validator& count_check();
+/// 0, 1, 2, ..., most: refuses a negative number, and a larger one, in a sentence.
+CLI::Validator count_check(uint64_t most);
 
 /// Refuses options whose word is empty, as that of an unset shell variable is: they would do nothing.
 Status check_words(const CLI::App& command);

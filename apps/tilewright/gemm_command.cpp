@@ -45,11 +45,12 @@ void GemmArguments::add_to(CLI::App& app) {
                  "Also check |D - reference| <= tolerance + rtol |reference|, the reference rounded to D's "
                  "type but for block-scaled types. Default, with --rtol alone: 1e-3, block-scaled: 2e-3");
   app.add_option("--rtol", relative_tolerance, "Of that check. Default: 1e-3, f32: 1e-5");
+  constexpr uint64_t kMostLaunches = std::numeric_limits<int64_t>::max();
   app.add_option(both_spellings("warmup_iterations"), warmup_iterations,
                  "GPU: launches before the timed ones. Default: 0, f32 and block-scaled: 2")
-      ->check(count_check());
+      ->check(count_check(kMostLaunches));
   app.add_option("--iterations", iterations, "GPU: timed launches. Default: 1, f32: 100, block-scaled: 20")
-      ->check(count_check());
+      ->check(count_check(kMostLaunches));
   app.add_flag(both_spellings("skip_ref_check"), skip_ref_check, "Do not check the result");
   app.add_flag(both_spellings("use_cold_l2"), use_cold_l2, "GPU: rotate over more operands than fit in L2");
   app.add_option(
@@ -57,7 +58,7 @@ void GemmArguments::add_to(CLI::App& app) {
          "Emulated: fair, random, adversarial or timed (modelled time; the default for block-scaled types)")
       ->capture_default_str();
   app.add_option("--seed", seed, "Of the data and of the emulated schedule")
-      ->check(count_check())
+      ->check(count_check(std::numeric_limits<uint64_t>::max()))
       ->capture_default_str();
   app.add_option("--init", init,
                  "normal, uniform, ones or integers (-5..4); block-scaled: moderate or full_range. Default: "

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <system_error>
 
 #include "arguments.h"
 
@@ -14,7 +15,13 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 Progress::Progress(std::string what, std::function<std::string()> part)
-    : what_(std::move(what)), part_(std::move(part)), thread_([this] { report(); }) {}
+    : what_(std::move(what)), part_(std::move(part)) {
+  try {
+    thread_ = std::thread([this] { report(); });
+  } catch (const std::system_error&) {
+    // No more threads to be had: the run goes on, and says less.
+  }
+}
 
 Progress::~Progress() {
   {
@@ -22,7 +29,7 @@ Progress::~Progress() {
     finished_ = true;
   }
   wake_.notify_one();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 std::function<void(int, int)> Progress::callback() {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -348,20 +349,27 @@ TEST(GemmCommand, numbers_that_would_become_others_are_refused) {
     expect_refused(gemm(small + "-1e50"), "option.usage", "nearest legal: -3.4028235e+38");
     expect_refused(gemm(small + "1e-50"), "option.usage", "nearest legal: 1e-45");
     expect_refused(gemm(small + "1e-500"), "option.usage", "nearest legal: 1e-45");
+    expect_refused(gemm(small + "0xap-200"), "option.usage", "nearest legal: 1e-45");
+    expect_refused(gemm(small + "x1"), "option.usage", "Could not convert");
     for (const char* value : {"0", "-0.0e5", "1e-45", "-3.4028235e+38", "inf", "nan", "0x1p-10"})
       EXPECT_EQ(gemm(small + value).exit_code, 0) << option << ' ' << value;
   }
   expect_refused(gemm("--mnk 16,16,16 --seed 18446744073709551616"), "option.usage",
                  "the most is 18446744073709551615");
+  expect_refused(gemm("--mnk 16,16,16 --seed 0x10000000000000000"), "option.usage",
+                 "the most is 18446744073709551615");
+  expect_refused(gemm("--mnk 16,16,16 --seed ' -1'"), "option.usage", "the least is 0");
+  expect_refused(gemm("--mnk 16,16,16 --iterations 9223372036854775808"), "option.usage",
+                 "the most is 9223372036854775807");
   EXPECT_EQ(gemm("--mnk 16,16,16 --seed 18446744073709551615").exit_code, 0);
   expect_refused(gemm("--tile_shape_mn 9223372036854775807,1"), "tile.built", "nearest legal: 256x64");
 }
 
 TEST(GemmCommand, what_memory_does_not_hold_is_refused_before_the_run) {
   for (const char* check : {"", " --skip_ref_check"})
-    expect_refused(gemm(std::string("--mnkl 700000,700000,16,1") + check), "host.memory",
-                   "the run needs 1.96e+03 GB");
-  expect_refused(gemm("--mnkl 2147483647,0,400,1"), "host.memory", "the run needs 1.72e+03 GB");
+    expect_refused(gemm(std::string("--mnkl 7000000,7000000,16,1") + check), "host.memory",
+                   "the run needs 1.96e+05 GB");
+  expect_refused(gemm("--mnkl 2147483647,0,40000,1"), "host.memory", "the run needs 1.72e+05 GB");
 }
 
 TEST(GemmCommand, a_result_that_cannot_be_printed_is_an_error) {
@@ -383,6 +391,15 @@ TEST(GemmCommand, what_standard_error_does_not_take_is_left_out) {
   EXPECT_EQ(without("--mnk 0,16,16 --trace " + folder.file("trace.json")), 0);
   EXPECT_EQ(without("--mnk 1024,1024,2048"), 0);  // long enough for a line of progress
   EXPECT_EQ(without("--mnk 16,16,16 >/dev/full"), 2);
+}
+
+// Stacks that no machine has room for: no thread can be made.
+TEST(GemmCommand, runs_without_a_second_thread) {
+  const std::string words = "ulimit -s 400000000000 || exit 77; exec " TILEWRIGHT_PROGRAM
+                            " gemm --device emulator --mnk 16,16,16 >/dev/null";
+  const int status = std::system(words.c_str());
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "the limit of stacks cannot be raised";
+  EXPECT_EQ(status, 0);
 }
 
 TEST(GemmCommand, extents_may_have_blanks_between_them) {
