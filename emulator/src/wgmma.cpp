@@ -166,14 +166,16 @@ RegisterRange* find_range(Thread& thread, const std::byte* begin, const std::byt
   return nullptr;
 }
 
-// The thread's registers of one wgmma: in flight from now on.
-void take_registers(Thread& thread, const void* data, uint32_t bytes, bool operand) {
+// The thread's registers of one wgmma: in flight from now on. Of accumulators that it does not read, what was
+// written there may have been other variables of the kernel, at the same place of the stack.
+void take_registers(Thread& thread, const void* data, uint32_t bytes, bool operand, bool reads) {
   Cluster& cluster = *thread.cluster;
   const auto* begin = static_cast<const std::byte*>(data);
   const std::byte* end = begin + bytes;
   RegisterRange* range = find_range(thread, begin, end);
   const auto on_stack = reinterpret_cast<uintptr_t>(begin) - thread.stack;
-  const bool touched = range != nullptr ? range->touched : thread.written.any(on_stack, on_stack + bytes);
+  const bool touched =
+      range != nullptr ? range->touched : reads && thread.written.any(on_stack, on_stack + bytes);
   if (!thread.wgmma_fenced || touched) {
     cluster.report(ReportKind::missing_wgmma_fence, &thread,
                    text("wgmma uses ", operand ? "A registers" : "accumulators",
@@ -424,8 +426,8 @@ void wgmma(const WgmmaInstruction& instruction, void* d, const uint32_t* a_regis
     cluster.report(ReportKind::invalid_argument, thread, text("wgmma m64n", instruction.n, ": ", rule));
     return;
   }
-  take_registers(*thread, d, words_of(instruction) * 4, false);
-  if (a_registers != nullptr) take_registers(*thread, a_registers, kOperandWords * 4, true);
+  take_registers(*thread, d, words_of(instruction) * 4, false, accumulate);
+  if (a_registers != nullptr) take_registers(*thread, a_registers, kOperandWords * 4, true, true);
   follow_log(*thread, Op::wgmma, static_cast<uint32_t>(instruction.n));
   ++thread->wgmmas;
   thread->exchange.pointer = d;

@@ -329,7 +329,6 @@ TEST_F(Wgmma, TouchedAccumulatorsNeedAFence) {
   expect_report({ReportKind::missing_wgmma_fence}, {}, kernel(false, true));
 }
 
-// A registers overwritten before the group that reads them was waited for.
 // Registers that no wgmma has used yet: what the last fence did not see needs another.
 TEST_F(Wgmma, RegistersWrittenSinceTheFenceNeedAnother) {
   TILEWRIGHT_NEEDS_ACCESSES();
@@ -372,6 +371,30 @@ TEST_F(Wgmma, RegistersWrittenSinceTheFenceNeedAnother) {
   }
 }
 
+// Variables whose life is over may have been where the accumulators of a first wgmma are now.
+TEST_F(Wgmma, AccumulatorsMayTakeThePlaceOfOtherVariables) {
+  TILEWRIGHT_NEEDS_ACCESSES();
+  expect_clean({.shared_bytes = 65536}, [] {
+    fill_operand(kA, 64, MmaType::bf16, k_major(Swizzle::b128), a_at);
+    fill_operand(kB, 64, MmaType::bf16, k_major(Swizzle::b128), b_at);
+    fence_proxy_async(ProxyFence::shared_cta);
+    sync_threads();
+    const WgmmaInstruction instruction{
+        .n = 64, .a = MmaType::bf16, .b = MmaType::bf16, .d = AccumulatorType::f32};
+    wgmma_fence();
+    {
+      std::array<float, 32> other;
+      other.fill(1);
+      asm volatile("" ::"r"(other.data()) : "memory");
+    }
+    std::array<float, 32> d;
+    wgmma(instruction, d.data(), nullptr, descriptor(kA, 16, 1024, Swizzle::b128),
+          descriptor(kB, 16, 1024, Swizzle::b128), false);
+    wgmma_commit();
+    wgmma_wait(0);
+  });
+}
+
 TEST_F(Wgmma, MatrixLoadsAndStoresDoNotTouchRegistersInFlight) {
   auto kernel = [](bool load, bool wait_first) {
     return [=] {
@@ -399,6 +422,7 @@ TEST_F(Wgmma, MatrixLoadsAndStoresDoNotTouchRegistersInFlight) {
   }
 }
 
+// A registers overwritten before the group that reads them was waited for.
 TEST_F(Wgmma, OperandRegistersInFlightAreNotOverwritten) {
   TILEWRIGHT_NEEDS_ACCESSES();
   auto kernel = [](bool wait_first) {
