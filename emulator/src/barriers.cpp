@@ -1,5 +1,6 @@
 // Hardware barriers of the block and of the cluster.
 #include <algorithm>
+#include <bit>
 
 #include "cluster.h"
 #include "text.h"
@@ -9,6 +10,8 @@ namespace {
 
 constexpr uint32_t kNamedBarriers = 16;
 
+uint32_t whole_warps(uint32_t threads) { return (threads + kWarpLanes - 1) / kWarpLanes * kWarpLanes; }
+
 bool check_named(Thread& thread, uint32_t id, uint32_t threads) {
   Cluster& cluster = *thread.cluster;
   if (id >= kNamedBarriers) {
@@ -17,8 +20,7 @@ bool check_named(Thread& thread, uint32_t id, uint32_t threads) {
     return false;
   }
   const uint32_t block = cluster.launch.threads_per_cta;
-  if (threads == 0 || threads % kWarpLanes != 0 ||
-      threads > (block + kWarpLanes - 1) / kWarpLanes * kWarpLanes) {
+  if (threads == 0 || threads % kWarpLanes != 0 || threads > whole_warps(block)) {
     cluster.report(ReportKind::named_barrier, &thread,
                    text("named barrier ", id, " for ", threads, " threads; the count must be a multiple of ",
                         kWarpLanes, " and at most the ", block, " threads of the block"));
@@ -71,7 +73,8 @@ void check_order_of_phases(Thread& thread, uint32_t id, const NamedBarrier& barr
                       "that one"));
 }
 
-// Counts the thread's arrival; true when it completed the barrier.
+// Counts the thread's arrival, and with the last one of a warp that has fewer lanes the missing ones, as the
+// hardware does; true when it completed the barrier.
 bool arrive_named(Thread& thread, uint32_t id, uint32_t threads) {
   Cluster& cluster = *thread.cluster;
   NamedBarrier& barrier = thread.cta->named[id];
@@ -79,6 +82,7 @@ bool arrive_named(Thread& thread, uint32_t id, uint32_t threads) {
     barrier.clock = cluster.clocks.new_clock();
     barrier.has_clock = true;
     barrier.agent = cluster.new_agent(thread.agent);
+    cluster.phase_agents.push_back(barrier.agent);
     barrier.lanes_arrived.resize((cluster.launch.threads_per_cta + kWarpLanes - 1) / kWarpLanes);
   }
   check_order_of_phases(thread, id, barrier);
@@ -90,6 +94,8 @@ bool arrive_named(Thread& thread, uint32_t id, uint32_t threads) {
   lanes |= 1u << thread.lane;
   barrier.threads = threads;
   ++barrier.arrived;
+  if (lanes == thread.warp->lanes)
+    barrier.arrived += kWarpLanes - static_cast<uint32_t>(std::popcount(lanes));
   cluster.release(thread, barrier.clock);
   return barrier.arrived >= threads;
 }
@@ -154,7 +160,7 @@ void sync_threads() {
   Cluster& cluster = *thread->cluster;
   if (skipped(cluster.begin(*thread, Op::sync_threads))) return;
   check_block_barrier(*thread, __builtin_return_address(0));
-  sync_named(*thread, 0, cluster.launch.threads_per_cta);
+  sync_named(*thread, 0, whole_warps(cluster.launch.threads_per_cta));
 }
 
 void cluster_arrive(bool relaxed) {
@@ -171,8 +177,10 @@ void cluster_arrive(bool relaxed) {
   // A relaxed arrival releases only what an earlier fence did.
   if (!relaxed) {
     cluster.release(*thread, cluster.cluster_barrier.clock);
-  } else if (thread->fence_clock != kNoAgent) {
-    cluster.clocks.join(cluster.cluster_barrier.clock, thread->fence_clock);
+  } else {
+    cluster.join_phases(cluster.cluster_barrier.clock, thread->agent);
+    if (thread->fence_clock != kNoAgent)
+      cluster.clocks.join(cluster.cluster_barrier.clock, thread->fence_clock);
   }
   if (++cluster.cluster_barrier.arrived == cluster.live_threads) cluster.finish_cluster_barrier();
 }

@@ -152,6 +152,9 @@ class Cluster {
   void acquire_from_barrier(Thread& thread, const Barrier& barrier, Scope scope);
   /// fence.acq_rel at the scope of the cluster: what relaxed or narrower operations brought counts.
   void widen_knowledge(Thread& thread);
+  /// What comes after an operation that orders execution but no memory (shuffles, relaxed arrivals): clock
+  /// `into` learns which phases of named barriers have completed. Whether that was new to it.
+  bool join_phases(uint32_t into, uint32_t from);
   void fence_proxy(Thread& thread, ProxyFence space);
   /// fence.proxy.tensormap acquire of a map.
   void acquire_map(Thread& thread, const void* map);
@@ -264,15 +267,17 @@ class Cluster {
   uint32_t live_threads = 0;
   uint32_t dependency_agent = kNoAgent;  // epoch 1: the grid dependency was waited for
   std::vector<uint32_t> agent_owners;    // of the agents after those of threads and warpgroups
+  std::vector<uint32_t> phase_agents;    // of named barriers
   // Of fence.proxy.tensormap: what the executing thread knew then.
   struct MapAcquire {
     const void* map;
     uint32_t agent, epoch;
-    std::vector<uint32_t> known;
+    uint32_t known;  // a clock
   };
   std::vector<MapAcquire> map_acquires;
-  uint32_t clusters_taken = 0;  // that this one had cancelled
-  bool saw_refusal = false;     // a thread has read that there are none left
+  std::vector<std::pair<uint32_t, uint32_t>> first_global_fences;  // of this cluster's: agent and epoch
+  uint32_t clusters_taken = 0;                                     // that this one had cancelled
+  bool saw_refusal = false;  // a thread has read that there are none left
 
  private:
   void create_threads();

@@ -69,7 +69,14 @@ bool meet_warp(Thread& thread, Op op, uint32_t mask) {
   if (meeting == nullptr) meeting = &warp.meetings.emplace_back(WarpMeeting{op, mask, 0});
   meeting->arrived |= 1u << thread.lane;
   if (meeting->arrived == mask) {
-    for_each_lane(thread, mask, [&](const Thread& lane) { cluster.join_times(thread, lane); });
+    bool learned = false;
+    for_each_lane(thread, mask, [&](const Thread& lane) {
+      cluster.join_times(thread, lane);
+      learned |= cluster.join_phases(thread.agent, lane.agent);
+    });
+    for_each_lane(thread, mask,
+                  [&](const Thread& lane) { learned |= cluster.join_phases(lane.agent, thread.agent); });
+    if (learned) ++thread.group->acquires;
     if (mask == warp.lanes) check_warp_index(thread, op);
     std::swap(*meeting, warp.meetings.back());
     warp.meetings.pop_back();
@@ -105,7 +112,13 @@ bool meet_warpgroup(Thread& thread, Op op) {
   group.meeting = op;
   if (++group.met == kGroupThreads) {
     group.met = 0;
-    for (const Thread* other : group.threads) cluster.join_times(thread, *other);
+    bool learned = false;
+    for (const Thread* other : group.threads) {
+      cluster.join_times(thread, *other);
+      learned |= cluster.join_phases(thread.agent, other->agent);
+    }
+    for (const Thread* other : group.threads) learned |= cluster.join_phases(other->agent, thread.agent);
+    if (learned) ++group.acquires;
     return true;
   }
   cluster.block(thread, Wait::warpgroup);

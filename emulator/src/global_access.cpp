@@ -27,6 +27,7 @@ bool Cluster::check_global(Thread& thread, const void* address, uint64_t bytes, 
            name);
     return false;
   }
+  if (write) thread.wrote_global = true;
   if (write && buffer->options.written != nullptr)
     buffer->options.written->fetch_add(bytes, std::memory_order_relaxed);
   if (launch.config.dependent_launch &&

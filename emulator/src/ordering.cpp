@@ -119,19 +119,17 @@ bool Cluster::fenced_across(const Actor& actor, const Access& access) const {
   if (fences != launch.global_fences.end() &&
       any_between(fences->second, access.epoch, known_of(actor.clock, access)))
     return true;
-  for (const Thread& thread : threads) {
-    const auto own = launch.global_fences.find(key_of(id_, thread.agent));
-    if (own != launch.global_fences.end() && own->second.front() < actor.clock[thread.agent]) return true;
-  }
-  return false;
+  return std::any_of(first_global_fences.begin(), first_global_fences.end(),
+                     [&](const auto& own) { return own.second < actor.clock[own.first]; });
 }
 
 bool Cluster::map_acquired(const Actor& actor, const Access& write) const {
   if (write.kind != AccessKind::generic && write.kind != AccessKind::atomic) return true;
   return std::any_of(map_acquires.begin(), map_acquires.end(), [&](const MapAcquire& acquire) {
     if (acquire.map != actor.tensor_map || acquire.epoch >= actor.clock[acquire.agent]) return false;
-    if (write.cluster != id_) return ordered_across(acquire.known.data(), write);
-    return any_between(threads[write.agent].map_releases, write.epoch, acquire.known[write.agent]);
+    const uint32_t* known = clocks[acquire.known];
+    if (write.cluster != id_) return ordered_across(known, write);
+    return any_between(threads[write.agent].map_releases, write.epoch, known[write.agent]);
   });
 }
 
@@ -154,23 +152,46 @@ bool Cluster::ordered_across(const uint32_t* clock, const Access& access) const 
 void Cluster::fence_proxy(Thread& thread, ProxyFence space) {
   const uint32_t epoch = epoch_of(thread);
   thread.proxy_fences.push_back({epoch, space});
-  if (space == ProxyFence::all || space == ProxyFence::global)
-    launch.global_fences[key_of(id_, thread.agent)].push_back(epoch);
+  if (space == ProxyFence::all || space == ProxyFence::global) {
+    if (!thread.fenced_global) first_global_fences.emplace_back(thread.agent, epoch);
+    thread.fenced_global = true;
+    // Those of this cluster may be over when another one asks; a fence with nothing before it is of no use.
+    if (thread.wrote_global) launch.global_fences[key_of(id_, thread.agent)].push_back(epoch);
+    thread.wrote_global = false;
+  }
   tick(thread);
 }
 
 void Cluster::acquire_map(Thread& thread, const void* map) {
-  const uint32_t* clock = clock_of(thread);
-  MapAcquire acquire{map, thread.agent, epoch_of(thread), {clock, clock + clocks.agents()}};
-  const auto old = std::find_if(map_acquires.begin(), map_acquires.end(), [&](const MapAcquire& other) {
+  // Only one that something was written before is of use. The acquires before it stay, for who knows only
+  // those, unless it is for a later write: then they are of no more use themselves.
+  const auto begin = reinterpret_cast<uintptr_t>(map);
+  const GlobalBuffer* buffer = launch.memory().find(begin);
+  if (buffer == nullptr || !buffer->contains(begin, sizeof(TensorMap))) return;
+  Actor actor{clock_of(thread), access_by(thread)};
+  actor.tensor_map = map;
+  const uint64_t offset = begin - buffer->shadow_base();
+  const bool acquired = buffer->shadow.every_write(
+      offset, offset + sizeof(TensorMap), [&](const Access& write) { return map_acquired(actor, write); });
+  if (acquired) return;
+  auto record = std::find_if(map_acquires.begin(), map_acquires.end(), [&](const MapAcquire& other) {
     return other.map == map && other.agent == thread.agent;
   });
-  if (old != map_acquires.end()) {
-    *old = std::move(acquire);
-  } else {
-    map_acquires.push_back(std::move(acquire));
-  }
+  if (record == map_acquires.end())
+    record = map_acquires.insert(record, {map, thread.agent, 0, clocks.new_clock()});
+  record->epoch = epoch_of(thread);
+  clocks.copy(record->known, thread.agent);
   tick(thread);
+}
+
+bool Cluster::join_phases(uint32_t into, uint32_t from) {
+  bool more = false;
+  for (const uint32_t agent : phase_agents) {
+    if (clocks[into][agent] >= clocks[from][agent]) continue;
+    clocks[into][agent] = clocks[from][agent];
+    more = true;
+  }
+  return more;
 }
 
 Snapshot Cluster::snapshot(Thread& thread) {

@@ -81,6 +81,18 @@ class Shadow {
     return access(cluster, begin, end, actor, true);
   }
 
+  /// Whether `good` holds for the last write of each part of [begin, end); bytes outside of it may count,
+  /// too.
+  template <class F>
+  bool every_write(uint64_t begin, uint64_t end, F&& good) const {
+    for (uint64_t granule = begin / kGranule; granule * kGranule < end; ++granule) {
+      const std::unique_ptr<Chunk>& chunk = chunks_[granule / kChunkGranules];
+      if (!chunk || chunk->generation != generation_) continue;
+      if (!every_write(chunk->nodes[granule % kChunkGranules], good)) return false;
+    }
+    return true;
+  }
+
  private:
   static constexpr uint32_t kGranule = 16;
   static constexpr uint32_t kChunkGranules = 256;
@@ -99,6 +111,13 @@ class Shadow {
   using Quad = std::array<Node, 4>;
 
   Conflict access(const Cluster& cluster, uint64_t begin, uint64_t end, const Actor& actor, bool write);
+  template <class F>
+  bool every_write(const Node& node, F&& good) const {
+    if (node.children == 0) return good(node.write);
+    for (const Node& child : quads_[node.children - 1])
+      if (!every_write(child, good)) return false;
+    return true;
+  }
   Node& node_at(uint64_t granule);
   Conflict visit(const Cluster& cluster, Node& node, uint32_t size, uint32_t begin, uint32_t end,
                  const Actor& actor, bool write);

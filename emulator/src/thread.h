@@ -210,6 +210,8 @@ struct Thread {
   bool cluster_arrived = false;  // at the cluster barrier, in the running phase
   bool cluster_waits = false;    // that phase has completed, cluster_wait is still to come
   std::vector<ProxyFenceEvent> proxy_fences;
+  bool fenced_global = false;            // with one for global memory, ever
+  bool wrote_global = false;             // since the last such fence
   std::vector<uint32_t> map_releases;    // own epochs that ended with fence.proxy.tensormap release
   std::vector<uint32_t> init_fences;     // the same for fence.mbarrier_init
   uint32_t fence_clock = kNoAgent;       // what it knew at its last release fence

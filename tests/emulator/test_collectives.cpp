@@ -179,6 +179,48 @@ TEST_F(Collectives, NamedBarriersAreNotSharedByGroupsThatNothingOrders) {
   expect_report({ReportKind::named_barrier}, {.threads = 256}, exchange(false));
 }
 
+// Operations that order execution but no memory order the phases of named barriers.
+TEST_F(Collectives, PhasesOfNamedBarriersAreOrderedByExecution) {
+  const Grid grid{.threads = 256, .ctas = 2, .cluster = 2};
+  auto kernel = [](const auto& meet) {
+    return [=] {
+      init_barriers(kSharedBase, {128});
+      if (thread_id() < 128) {
+        named_barrier_sync(1, 128);
+        mbarrier_arrive(kSharedBase, 1);
+      } else {
+        if (lane_id() == 0) mbarrier_wait_parity(kSharedBase, 0);
+        meet();
+        named_barrier_sync(1, 128);
+      }
+    };
+  };
+  expect_clean(grid, kernel([] { shuffle(~0u, 1, 0); }));
+  expect_clean(grid, kernel([] { ballot(~0u, true); }));
+  expect_clean(grid, kernel([] { elect_one(~0u); }));
+  expect_clean(grid, kernel([] { sync_warp(~0u); }));
+  auto relaxed = [](bool waits) {
+    return [=] {
+      if (thread_id() < 128) named_barrier_sync(1, 128);
+      cluster_arrive(true);
+      if (waits) cluster_wait();
+      if (thread_id() >= 128) named_barrier_sync(1, 128);
+      if (!waits) cluster_wait();
+    };
+  };
+  expect_clean(grid, relaxed(true));
+  expect_report({ReportKind::named_barrier, ReportKind::non_uniform}, grid, relaxed(false));
+}
+
+TEST_F(Collectives, NamedBarriersCountTheLanesThatABlockDoesNotHave) {
+  expect_clean({.threads = 48}, [] {
+    sync_threads();
+    named_barrier_sync(1, 64);
+    if (warp_id() == 1) named_barrier_sync(2, 32);
+    warp_id() == 1 ? named_barrier_arrive(3, 64) : named_barrier_sync(3, 64);
+  });
+}
+
 TEST_F(Collectives, NamedBarrierOrdersOneRoleOrASignal) {
   auto kernel = [] {
     if (warp_id() < 2) {

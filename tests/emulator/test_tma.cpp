@@ -216,7 +216,6 @@ TEST_F(Tma, C64_C79_MulticastDeliversToEveryMemberAndItsBarrier) {
                kernel);
 }
 
-// The peer multicasts here after this CTA has seen its own bytes only.
 TEST_F(Tma, TheBarrierIsThatOfTheDestination) {
   const TensorMap map = encode(spec(Swizzle::none, 64, 4));
   for (const bool tensor : {false, true}) {
@@ -230,6 +229,7 @@ TEST_F(Tma, TheBarrierIsThatOfTheDestination) {
   }
 }
 
+// The peer multicasts here after this CTA has seen its own bytes only.
 TEST_F(Tma, ExitBeforeThePeersMulticastIsReported) {
   const TensorMap map = encode(spec(Swizzle::b128, 64, 8));
   auto kernel = [&] {
@@ -293,7 +293,6 @@ TEST_F(Tma, MapsMustFitTheirBufferAndTheInstruction) {
   expect_report({ReportKind::invalid_argument}, {}, LoadKernel{&map, 1024, 3});
 }
 
-// The descriptor is rewritten while a load that uses it is in flight.
 TEST_F(Tma, ReductionsNeedAnInitialValue) {
   for (const MachineOptions& options : schedules()) {
     // The first report leaves the sums written.
@@ -363,6 +362,37 @@ TEST_F(Tma, C65_RewrittenDescriptorsNeedBothFences) {
   }
 }
 
+// An acquire counts for who knows of it, though the same thread acquires again.
+TEST_F(Tma, C65_AnAcquireCountsAfterFurtherOnes) {
+  TILEWRIGHT_NEEDS_ACCESSES();
+  auto* map = static_cast<TensorMap*>(machine_.allocate_global(sizeof(TensorMap), {.name = "map"}));
+  const TensorMap encoded = encode(spec(Swizzle::none, 64, 4));
+  auto kernel = [&](bool first, bool rewrite) {
+    return [=] {
+      init_barriers(kBar, {1, 1});
+      if (thread_id() == 0) {
+        *map = encoded;
+        fence_tensor_map_release();
+        if (first) fence_tensor_map_acquire(map);
+        if (rewrite) map->words[1] = encoded.words[1];
+        if (rewrite) fence_tensor_map_release();
+        mbarrier_arrive(kBar + 8, 1);
+        fence_tensor_map_acquire(map);
+      } else if (thread_id() == 32) {
+        mbarrier_wait_parity(kBar + 8, 0);
+        for (int i = 0; i < 4; ++i) mbarrier_test_wait_parity(kBar, 0);  // others go on
+        const std::array<int32_t, 2> coords{};
+        mbarrier_arrive_expect_tx(kBar, 512);
+        tma_load(kBox, map, kBar, coords.data(), 2, 0);
+        mbarrier_wait_parity(kBar, 0);
+      }
+    };
+  };
+  expect_clean({}, kernel(true, false));
+  expect_report({ReportKind::missing_proxy_fence}, {}, kernel(false, false));
+  expect_report({ReportKind::missing_proxy_fence}, {}, kernel(true, true));
+}
+
 TEST_F(Tma, DescriptorsOfStoresStayUntilTheyAreDone) {
   TILEWRIGHT_NEEDS_ACCESSES();
   auto* map = static_cast<TensorMap*>(machine_.allocate_global(sizeof(TensorMap), {.name = "map"}));
@@ -415,6 +445,7 @@ TEST_F(Tma, DescriptorsDoNotLieInSharedMemory) {
   });
 }
 
+// The descriptor is rewritten while a load that uses it is in flight.
 TEST_F(Tma, C65_DescriptorsStayUntilTheLoadIsDone) {
   TILEWRIGHT_NEEDS_ACCESSES();
   auto* map = static_cast<TensorMap*>(machine_.allocate_global(sizeof(TensorMap), {.name = "map"}));
