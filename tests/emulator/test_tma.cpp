@@ -16,6 +16,14 @@ TensorMap encode(const TensorMapSpec& spec) {
   return map ? *map : TensorMap{};
 }
 
+/// A word of kBox for each thread, where a TMA store may read it. All threads.
+void stage_zeros() {
+  const uint32_t zero = 0;
+  store_shared(kBox + 4 * thread_id(), &zero, 4);
+  fence_proxy_async(ProxyFence::shared_cta);
+  sync_threads();
+}
+
 /// A matrix of `rows` x `columns` u16 elements, element (r, c) = 1 + r * columns + c.
 class Tma : public Emulator {
  protected:
@@ -302,10 +310,7 @@ TEST_F(Tma, ReductionsNeedAnInitialValue) {
     s.type = TmaType::f16;
     const TensorMap map = encode(s);
     const LaunchResult result = run(options, {}, [&] {
-      const uint32_t zero = 0;
-      store_shared(kBox + 4 * thread_id(), &zero, 4);
-      fence_proxy_async(ProxyFence::shared_cta);
-      sync_threads();
+      stage_zeros();
       if (thread_id() != 0) return;
       const std::array<int32_t, 2> coords{};
       tma_reduce(&map, kBox, coords.data(), 2, Reduction::add);
@@ -398,10 +403,7 @@ TEST_F(Tma, DescriptorsOfStoresStayUntilTheyAreDone) {
   auto* map = static_cast<TensorMap*>(machine_.allocate_global(sizeof(TensorMap), {.name = "map"}));
   auto kernel = [&](bool drain) {
     return [=] {
-      const uint32_t zero = 0;
-      store_shared(kBox + 4 * thread_id(), &zero, 4);
-      fence_proxy_async(ProxyFence::shared_cta);
-      sync_threads();
+      stage_zeros();
       if (thread_id() != 0) return;
       const std::array<int32_t, 2> coords{};
       tma_store(map, kBox, coords.data(), 2);

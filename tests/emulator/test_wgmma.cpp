@@ -329,18 +329,22 @@ TEST_F(Wgmma, TouchedAccumulatorsNeedAFence) {
   expect_report({ReportKind::missing_wgmma_fence}, {}, kernel(false, true));
 }
 
+/// Operands of 64 rows in shared memory, where a wgmma may read them. All threads.
+WgmmaInstruction place_bf16() {
+  fill_operand(kA, 64, MmaType::bf16, k_major(Swizzle::b128), a_at);
+  fill_operand(kB, 64, MmaType::bf16, k_major(Swizzle::b128), b_at);
+  fence_proxy_async(ProxyFence::shared_cta);
+  sync_threads();
+  return {.n = 64, .a = MmaType::bf16, .b = MmaType::bf16, .d = AccumulatorType::f32};
+}
+
 // Registers that no wgmma has used yet: what the last fence did not see needs another.
 TEST_F(Wgmma, RegistersWrittenSinceTheFenceNeedAnother) {
   TILEWRIGHT_NEEDS_ACCESSES();
   enum class Writes { accumulators, second_accumulators, a_registers, a_by_ldmatrix };
   auto kernel = [](Writes writes, bool fence_again) {
     return [=] {
-      fill_operand(kA, 64, MmaType::bf16, k_major(Swizzle::b128), a_at);
-      fill_operand(kB, 64, MmaType::bf16, k_major(Swizzle::b128), b_at);
-      fence_proxy_async(ProxyFence::shared_cta);
-      sync_threads();
-      const WgmmaInstruction instruction{
-          .n = 64, .a = MmaType::bf16, .b = MmaType::bf16, .d = AccumulatorType::f32};
+      const WgmmaInstruction instruction = place_bf16();
       const uint64_t a = descriptor(kA, 16, 1024, Swizzle::b128), b = descriptor(kB, 16, 1024, Swizzle::b128);
       std::array<float, 32> first, second;
       std::array<uint32_t, 4> a_registers;
@@ -375,12 +379,7 @@ TEST_F(Wgmma, RegistersWrittenSinceTheFenceNeedAnother) {
 TEST_F(Wgmma, AccumulatorsMayTakeThePlaceOfOtherVariables) {
   TILEWRIGHT_NEEDS_ACCESSES();
   expect_clean({.shared_bytes = 65536}, [] {
-    fill_operand(kA, 64, MmaType::bf16, k_major(Swizzle::b128), a_at);
-    fill_operand(kB, 64, MmaType::bf16, k_major(Swizzle::b128), b_at);
-    fence_proxy_async(ProxyFence::shared_cta);
-    sync_threads();
-    const WgmmaInstruction instruction{
-        .n = 64, .a = MmaType::bf16, .b = MmaType::bf16, .d = AccumulatorType::f32};
+    const WgmmaInstruction instruction = place_bf16();
     wgmma_fence();
     {
       std::array<float, 32> other;
