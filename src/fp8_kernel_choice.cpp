@@ -168,7 +168,7 @@ Expected<Fp8Choice> choose_fp8_kernel(const PlanRequest& request) {
   for (const Fp8Kernel* k : *found)
     tiles.push_back({k->id.tile_m, k->id.tile_n, k->id.promoted && promotion.promoted});
   const int sms = request.target.model_sms();
-  const TilingQuery query{p.m, p.n, p.k, p.l, sms, promotion.promoted};
+  const TilingQuery query{p.m, p.n, p.k, p.l, sms};
   choice.kernel = (*found)[static_cast<size_t>(choose_tile(query, tiles))];
   if (!options.tile)
     for (const auto& [tile, clocks] : ranked_tiles(query, tiles))

@@ -26,14 +26,14 @@ Status set_stages(const Options& options, BoundFp8& s, PlanInfo& info) {
   return {};
 }
 
-/// Cluster and grid. CTAs are alone unless a cluster is asked for: pairs that share B by multicast are 0.2 to
-/// 0.9 % slower at all K (docs/accumulation.md).
+/// Cluster and grid. CTAs are alone unless a cluster is asked for: pairs that share B by multicast are slower
+/// at every K that was tried (docs/accumulation.md).
 Status set_grid(const PlanRequest& r, BoundFp8& s, PlanInfo& info) {
   const auto& id = s.kernel->id;
   const Options& options = r.options;
   const KernelProblem& p = r.problem;
   const Shape2 tile{id.tile_m, id.tile_n};
-  const TilingQuery query{p.m, p.n, p.k, p.l, r.target.model_sms(), id.promoted};
+  const TilingQuery query{p.m, p.n, p.k, p.l, r.target.model_sms()};
   Shape2 cluster{1, 1};
   if (options.cluster) {
     cluster = p.to_kernel(*options.cluster);

@@ -14,7 +14,6 @@ namespace tilewright {
 struct TilingQuery {
   int64_t m, n, k, l;
   int sms;
-  bool promoted;
 };
 
 /// A tile that a kernel is built for.
@@ -48,9 +47,9 @@ struct RasterChoice {
 /// Of FP8: strips of 2048 or 4096 rows of D: one strip of A stays in L2 while B streams by.
 RasterChoice choose_raster(const TilingQuery& query, const TileChoice& tile, const Cluster& cluster);
 
-/// Of the other types; query.k in bytes. Two CTAs that share B gain 0.3 % and more where 16-bit tiles fill
-/// the chip in pairs and K is short (H200, cold L2, short bursts: 4096 x 7168 x 2048; 8192^3 loses 1.3 %);
-/// TF32 and integers lose.
+/// Of the other types: two CTAs that share B where 16-bit tiles fill the chip in pairs and rows of K are
+/// short (H200, cold L2, short bursts: 4096 x 7168 x 2048 gains 0.3 %, 8192^3 loses 1.3 %). TF32 and integers
+/// lose.
 Cluster choose_tensor_cluster(const TilingQuery& query, const TileChoice& tile, int element_bits);
 /// Of the other types: strips of 2048 columns: their slab of B stays in L2 while A streams by (measured).
 RasterChoice choose_tensor_raster(const TileChoice& tile, const Cluster& cluster);

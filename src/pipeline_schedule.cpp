@@ -15,9 +15,7 @@ constexpr int kModelSms = 132;  // of an H200
 TileCandidate tile_of(const Facts& f) { return {{f.m, f.n, f.interval != 0}, {f.cluster_m, f.cluster_n}}; }
 
 TilingQuery query_of(const Facts& f, int64_t m, int64_t n, int64_t k, int64_t batches, int sms) {
-  const int bytes = bytes_of(f.a) * (f.is_complex ? 2 : 1);
-  const bool one_group = k * bytes <= 128;  // plan() takes kernels that do not promote
-  return {m, n, k * bytes, batches, sms, f.interval != 0 && !one_group};
+  return {m, n, k * bytes_of(f.a) * (f.is_complex ? 2 : 1), batches, sms};
 }
 
 bool is_fp8(const Facts& f) { return is_float8(f.a) && is_float8(f.b); }

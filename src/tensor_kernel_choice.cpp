@@ -168,7 +168,7 @@ Expected<TensorChoice> choose_tensor_kernel(const PlanRequest& r,
   // Every type takes as long for a K tile of 128 bytes: the model of FP8 tiles without promotion is theirs
   // too.
   const bool promoted = is_fp8(p.a.type);
-  const TilingQuery query{p.m, p.n, p.k * bits_of(p.a.type) / 8, p.l, sms, promoted};
+  const TilingQuery query{p.m, p.n, p.k * bits_of(p.a.type) / 8, p.l, sms};
   std::vector<TileChoice> tiles;
   std::vector<TileCandidate> candidates;
   for (const TensorKernel* k : *found) {

@@ -11,9 +11,7 @@ const TileChoice kTiles[] = {{64, 64, true},  {64, 128, true},  {64, 192, true},
                              {128, 64, true}, {128, 128, true}, {128, 192, true}, {128, 256, true},
                              {256, 64, true}, {256, 128, true}};
 
-TileChoice best(int64_t m, int64_t n, int64_t k) {
-  return kTiles[choose_tile({m, n, k, 1, 132, true}, kTiles)];
-}
+TileChoice best(int64_t m, int64_t n, int64_t k) { return kTiles[choose_tile({m, n, k, 1, 132}, kTiles)]; }
 
 std::string shape(const TileChoice& t) { return std::to_string(t.tile_m) + "x" + std::to_string(t.tile_n); }
 
@@ -38,14 +36,14 @@ TEST(Heuristic, picks_tiles_that_fill_the_chip_for_small_problems) {
 
 TEST(Heuristic, shares_b_between_two_ctas_of_16_bits_where_rows_of_k_are_short) {
   const auto cluster = [](int64_t row_bytes) {
-    return choose_tensor_cluster({4096, 7168, row_bytes, 1, 132, false}, {128, 256, false}, 16);
+    return choose_tensor_cluster({4096, 7168, row_bytes, 1, 132}, {128, 256, false}, 16);
   };
   EXPECT_EQ(cluster(16383), (Cluster{2, 1}));
   EXPECT_EQ(cluster(16384), (Cluster{1, 1}));
 }
 
 int64_t strip(int64_t k, const TileChoice& tile, const Cluster& c) {
-  return choose_raster({8192, 8192, k, 1, 132, true}, tile, c).strip;
+  return choose_raster({8192, 8192, k, 1, 132}, tile, c).strip;
 }
 
 TEST(Heuristic, makes_strips_of_2048_rows_or_of_4096_that_stay_in_l2) {
@@ -76,8 +74,8 @@ TEST(Heuristic, leaves_a_few_clusters_out_where_the_rounds_of_the_others_are_ful
 TEST(Heuristic, more_multiprocessors_never_cost_time) {
   for (const TileChoice& tile : kTiles)
     for (int sms = 1; sms < 200; ++sms)
-      EXPECT_GE(estimate_cycles({3000, 5000, 700, 2, sms, true}, tile),
-                estimate_cycles({3000, 5000, 700, 2, sms + 1, true}, tile));
+      EXPECT_GE(estimate_cycles({3000, 5000, 700, 2, sms}, tile),
+                estimate_cycles({3000, 5000, 700, 2, sms + 1}, tile));
 }
 
 }  // namespace
